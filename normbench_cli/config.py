@@ -1,0 +1,164 @@
+"""What one run is: a flat, frozen configuration that checks itself, and the fingerprint of what matters in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from normbench_cli.errors import UsageError
+from normbench_cli.registry import (
+    ACTIVATIONS,
+    DATASETS,
+    MODELS,
+    NORMS,
+    OBJECTIVES,
+    SCHEDULES,
+    nearest,
+    read_value,
+)
+
+REGISTRIES = {
+    "norm": NORMS,
+    "act": ACTIVATIONS,
+    "model": MODELS,
+    "data": DATASETS,
+    "objective": OBJECTIVES,
+    "schedule": SCHEDULES,
+}
+LARGEST_SEED = 2**31 - 1
+
+
+def setting(default: Any, sentence: str, *, identity: bool = True) -> Any:
+    """A field with its one sentence; ``identity``: whether a different value makes a different result."""
+    return field(default=default, metadata={"help": sentence, "identity": identity})
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """One training run.  Component fields hold canonical specs: ``bn`` becomes ``batchnorm``."""
+
+    norm: str = setting("batchnorm", "normalization layer, name:key=value,...")
+    act: str = setting("relu", "activation function")
+    model: str = setting("resnet20", "network")
+    data: str = setting("digits", "data set")
+    objective: str = setting("erm", "what training minimizes")
+    epochs: int | None = setting(None, "passes over the training set (default 20, if no --iterations)")
+    iterations: int | None = setting(None, "training steps, instead of epochs")
+    batch_size: int = setting(64, "samples a training step")
+    optimizer: Literal["sgd", "adam", "adamw"] = setting("sgd", "optimizer")
+    lr: float = setting(0.1, "largest learning rate of the schedule")
+    momentum: float = setting(0.9, "momentum of SGD")
+    weight_decay: float = setting(5e-4, "L2 penalty on every parameter")
+    schedule: str = setting("cosine", "learning-rate schedule")
+    init: Literal["auto", "torch", "kaiming", "xavier"] = setting(
+        "auto", "initial weights; auto: kaiming for ReLU-like activations, xavier for sigmoid and tanh"
+    )
+    seed: int = setting(0, "seed of initial weights, data order and everything random")
+    amp: Literal["off", "bf16", "fp16"] = setting("off", "automatic mixed precision")
+    device: str = setting("auto", "auto, cpu, cuda, cuda:1, mps, ...", identity=False)
+    compile: bool = setting(False, "compile the whole model with torch.compile", identity=False)
+    channels_last: bool = setting(True, "keep images channels-last in memory", identity=False)
+    workers: int = setting(0, "processes that load data", identity=False)
+    tag: str = setting("", "a word to find the run by", identity=False)
+    note: str = setting("", "a sentence kept with the run", identity=False)
+
+    def __post_init__(self) -> None:
+        for name, registry in REGISTRIES.items():
+            self._put(name, registry.canonical(getattr(self, name)))
+        if self.epochs is None and self.iterations is None:
+            self._put("epochs", 20)
+        if self.epochs is not None and self.iterations is not None:
+            raise UsageError("both epochs and iterations are given", "give one of them")
+        for name, least in (("epochs", 1), ("iterations", 1), ("batch_size", 1), ("workers", 0), ("seed", 0)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UsageError(f"{name} is {value}", f"give {least} or more")
+        if self.seed > LARGEST_SEED:
+            raise UsageError(f"seed is {self.seed}", f"give at most {LARGEST_SEED}")
+        for name in ("lr", "momentum", "weight_decay"):
+            value = getattr(self, name)
+            if not math.isfinite(value) or value < 0 or (name == "lr" and value == 0):
+                raise UsageError(
+                    f"{name} is {value}", "give a finite number above 0" if name == "lr" else "give 0 or more"
+                )
+        if self.momentum >= 1:
+            raise UsageError(f"momentum is {self.momentum}", "give a number below 1")
+        if self.batch_size == 1:
+            for spec in NORMS.parse_all(self.norm):
+                if spec.entry.facts.get("needs_batch"):
+                    raise UsageError(
+                        f"norm '{spec}' takes its statistics over the batch, and batch_size is 1",
+                        "give --batch-size 2 or more, or a norm without batch statistics",
+                    )
+
+    def _put(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)  # the one moment at which a frozen config changes: while it is made
+
+    def fingerprint(self) -> str:
+        """Sixteen hex digits over what matters to the result; equal for equal runs on any machine."""
+        matters = {name: getattr(self, name) for name in IDENTITY}
+        text = json.dumps(matters, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+FIELDS: dict[str, Field[Any]] = {f.name: f for f in fields(RunConfig)}
+TYPES: dict[str, Any] = {name: kind for name, kind in get_type_hints(RunConfig).items() if name in FIELDS}
+IDENTITY = tuple(name for name, f in FIELDS.items() if f.metadata["identity"])
+
+
+def make_config(values: Mapping[str, Any]) -> RunConfig:
+    """A config from loose values (text from a command line, JSON from a database), each read by its field's type."""
+    typed = {}
+    for name, value in values.items():
+        if name not in FIELDS:
+            raise UsageError(f"there is no setting '{name}'", nearest(name, list(FIELDS)))
+        typed[name] = read_value(value, TYPES[name], name)
+        _check_choice(name, typed[name])
+    return RunConfig(**typed)
+
+
+def _check_choice(name: str, value: Any) -> None:
+    kind = TYPES[name]
+    if get_origin(kind) is Literal and value not in get_args(kind):
+        raise UsageError(f"{name}={value} is not one of {', '.join(get_args(kind))}", "choose one of them")
+
+
+def read_settings(pairs: list[str]) -> dict[str, str]:
+    """``--set key=value`` words -> a dictionary, names checked."""
+    values = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise UsageError(f"--set {pair} is not key=value", "write --set key=value")
+        if key not in FIELDS:
+            raise UsageError(f"there is no setting '{key}'", nearest(key, list(FIELDS)))
+        values[key] = value
+    return values
+
+
+def read_seeds(texts: list[str]) -> list[int]:
+    """``0-9``, ``1,5``, ``3`` in any mix -> the seeds in order."""
+    seeds: list[int] = []
+    for piece in (piece.strip() for text in texts for piece in text.split(",")):
+        first, dash, last = piece.partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise UsageError(f"seeds '{piece}' are not whole numbers", "write 3, 0-9 or 1,5,7")
+        low, high = int(first), int(last) if dash else int(first)
+        if high < low:
+            raise UsageError(f"seeds '{piece}' end before they begin", f"write {high}-{low}")
+        if high - low >= 10_000:
+            raise UsageError(f"seeds '{piece}' are {high - low + 1} runs", "give at most 10,000")
+        seeds += range(low, high + 1)
+    return list(dict.fromkeys(seeds))
+
+
+def default_of(name: str) -> Any:
+    default = FIELDS[name].default
+    return None if default is MISSING else default

@@ -1,0 +1,29 @@
+"""The errors a user can cause, each with what happened and what to do, and the exit codes of the program."""
+
+from __future__ import annotations
+
+EXIT_OK = 0
+EXIT_ERROR = 1
+EXIT_USAGE = 2
+EXIT_NOTHING_MEASURED = 4
+EXIT_INCOMPLETE = 5
+EXIT_INTERRUPTED = 130
+
+
+class NormbenchError(Exception):
+    """Something went wrong that a person can mend: one line that says what, and what to do about it."""
+
+    exit_code = EXIT_ERROR
+
+    def __init__(self, what: str, do: str = "") -> None:
+        super().__init__(f"{what.rstrip('.')}; {do}" if do else what)
+
+
+class UsageError(NormbenchError):
+    """The command was asked for something that cannot be: a wrong name, value or combination."""
+
+    exit_code = EXIT_USAGE
+
+
+class DatabaseError(NormbenchError):
+    """The results database cannot be used as it is."""

@@ -1,0 +1,45 @@
+"""Names of metrics: ``split/name@condition``, their unit, which direction is better, how a person reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SPLITS = ("train", "validation", "test")
+UNITS = {  # by the last piece of the name; a suffix of the name itself says the rest
+    "accuracy": "fraction",
+    "worst_group_accuracy": "fraction",
+    "samples_per_s": "1/s",
+    "unconverged": "fraction",
+}
+SUFFIXES = {"_ms": "ms", "_bytes": "bytes", "_s": "s"}
+MORE_IS_BETTER = ("accuracy", "worst_group_accuracy", "samples_per_s")
+
+
+@dataclass(frozen=True)
+class MetricName:
+    """``test/accuracy@bim`` is the accuracy on the split ``test`` under the condition ``bim``."""
+
+    split: str
+    name: str
+    condition: str
+
+    def __str__(self) -> str:
+        start = f"{self.split}/" if self.split else ""
+        return f"{start}{self.name}" + (f"@{self.condition}" if self.condition else "")
+
+
+def parse_metric(full: str) -> MetricName:
+    rest, _, condition = full.partition("@")
+    split, slash, name = rest.partition("/")
+    return MetricName(split, name, condition) if slash and split in SPLITS else MetricName("", rest, condition)
+
+
+def unit_of(full: str) -> str:
+    last = parse_metric(full).name.rpartition("/")[2]
+    if last in UNITS:
+        return UNITS[last]
+    return next((unit for suffix, unit in SUFFIXES.items() if last.endswith(suffix)), "")
+
+
+def more_is_better(full: str) -> bool:
+    return parse_metric(full).name.endswith(MORE_IS_BETTER)

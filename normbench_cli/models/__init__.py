@@ -1,0 +1,5 @@
+"""Networks, one a file, each written once for all norms and activations."""
+
+from normbench_cli.registry import MODELS
+
+__all__ = ["MODELS"]

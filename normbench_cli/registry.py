@@ -1,0 +1,367 @@
+"""Where components are found by name: norms, activations, models, data, objectives, attacks, schedules.
+
+A component is a class or function decorated with ``@NORMS.register("name", paper=..., fact=...)`` in a file of the
+registry's package.  The files are read with ``ast``, never imported, until a component is built: so a listing or a
+check of a name costs no torch, and a new file is found by itself.  That is why the decorator's arguments are literals.
+
+A component can also come from outside: named as ``package.module:Class``, or by an entry point of the group
+``normbench.<kinds>``.
+
+Specs: ``name:key=value,key=value``; the values are checked against the component's own signature.  Norms may be
+joined, ``weight+data``.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from normbench_cli.errors import UsageError
+
+Component = TypeVar("Component", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One component: where it is and what is known of it without importing it."""
+
+    kind: str
+    name: str
+    module: str
+    attribute: str
+    summary: str = ""
+    paper: str = ""
+    aliases: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def load(self) -> Callable[..., Any]:
+        target: Any = importlib.import_module(self.module)
+        for part in self.attribute.split("."):
+            target = getattr(target, part)
+        return target
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A component's name with its parameters, in the one canonical form: typed, sorted, defaults left out."""
+
+    entry: Entry
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        pieces = ",".join(f"{key}={show_value(value)}" for key, value in sorted(self.params.items()))
+        return f"{self.entry.name}:{pieces}" if pieces else self.entry.name
+
+
+class Registry:
+    """All components of one kind."""
+
+    def __init__(
+        self,
+        kind: str,
+        package: str,
+        base: str,
+        given: tuple[str, ...] = (),
+        site_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """``base``: what an outside class must inherit from, as ``module:Class``.
+
+        ``given``: arguments the program supplies, that a spec may not set.  ``site_options``: options of where a
+        component stands rather than of the component (name -> type); a spec may set them, `build` leaves them out.
+        """
+        self.kind, self.package, self.base, self.given = kind, package, base, given
+        self.site_options = dict(site_options or {})
+
+    def register(
+        self, name: str, *, aliases: tuple[str, ...] = (), paper: str = "", summary: str = "", **facts: Any
+    ) -> Callable[[Component], Component]:
+        """Decorate a component.  Inside the package the arguments are read from the source, so they are literals;
+        for an outside class they are kept on the class."""
+
+        def keep(component: Component) -> Component:
+            entry = Entry(
+                self.kind,
+                name,
+                component.__module__,
+                component.__qualname__,
+                summary or first_line(component.__doc__),
+                paper,
+                aliases,
+                facts,
+            )
+            if not component.__module__.startswith("torch."):  # torch's own classes stay as they are
+                component.normbench_entry = entry  # type: ignore[attr-defined]
+            return component
+
+        return keep
+
+    @cached_property
+    def entries(self) -> dict[str, Entry]:
+        """Name -> entry, from the package's files and from entry points, sorted by name."""
+        found: dict[str, Entry] = {}
+        for path, module in self._files():
+            for entry in read_entries(path, module, self.kind):
+                if entry.name in found:
+                    raise UsageError(f"two {self.kind} components are named '{entry.name}'", "rename one")
+                found[entry.name] = entry
+        for entry in self._entry_points():
+            found.setdefault(entry.name, entry)
+        return dict(sorted(found.items()))
+
+    def find(self, name: str) -> Entry:
+        """The entry of a name, an alias, or ``package.module:Class``."""
+        wanted, colon, attribute = name.strip().partition(":")
+        if colon and wanted.lower() not in self.entries:
+            return self._outside(name)
+        if colon:
+            raise UsageError(f"'{attribute}' in '{name}' is not key=value", f"write {wanted}:{attribute}=value")
+        wanted = wanted.lower()
+        for entry in self.entries.values():
+            if wanted == entry.name or wanted in entry.aliases:
+                return entry
+        raise UsageError(f"unknown {self.kind} '{name}'", nearest(wanted, self.choices()))
+
+    def choices(self) -> list[str]:
+        return list(self.entries)
+
+    def parse(self, text: str) -> Spec:
+        """A spec as written -> its canonical form; loads the component only if parameters are given."""
+        name, params = split_spec(text)
+        entry = self.find(name)
+        if not params:
+            return Spec(entry)
+        accepted = self.parameters(entry)
+        typed: dict[str, Any] = {}
+        for key, value in params.items():
+            if key not in accepted:
+                raise UsageError(f"{self.kind} '{entry.name}' has no parameter '{key}'", nearest(key, list(accepted)))
+            kind, default = accepted[key]
+            typed[key] = read_value(value, kind, f"{entry.name}:{key}")
+            if typed[key] == default and type(typed[key]) is type(default):
+                del typed[key]
+        return Spec(entry, typed)
+
+    def parse_all(self, text: str) -> list[Spec]:
+        """The parts of a joined spec such as ``ws+gn``; usually one."""
+        return [self.parse(part) for part in split_joined(text)]
+
+    def canonical(self, text: str) -> str:
+        return "+".join(str(spec) for spec in self.parse_all(text))
+
+    def parameters(self, entry: Entry) -> dict[str, tuple[Any, Any]]:
+        """What a spec may set: name -> (type, default)."""
+        import inspect
+        import typing
+
+        component = entry.load()
+        function = component.__init__ if isinstance(component, type) else component  # type: ignore[misc]
+        hints = typing.get_type_hints(function)
+        accepted = {
+            p.name: (hints.get(p.name, str), p.default)
+            for p in inspect.signature(component).parameters.values()
+            if p.name not in self.given and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        }
+        return accepted | {name: (kind, None) for name, kind in self.site_options.items()}
+
+    def build(self, text: str, *args: Any, **kwargs: Any) -> Any:
+        """Make the component: spec parameters and keyword arguments together, both checked."""
+        spec = self.parse(text)
+        takes = self.parameters(spec.entry)
+        for key in kwargs:
+            if key not in takes and key not in self.given:
+                raise UsageError(f"{self.kind} '{spec.entry.name}' has no parameter '{key}'", nearest(key, list(takes)))
+        merged = {key: v for key, v in {**spec.params, **kwargs}.items() if key not in self.site_options}
+        try:
+            return spec.entry.load()(*args, **merged)
+        except ValueError as error:
+            raise UsageError(f"{self.kind} '{text}': {error}") from error
+
+    def _files(self) -> list[tuple[Path, str]]:
+        """The source files of the package (or the one module), found without importing what they import."""
+        here = Path(__file__).parent.joinpath(*self.package.split(".")[1:])
+        if not here.is_dir():
+            return [(here.with_suffix(".py"), self.package)]
+        names = sorted(path for path in here.glob("*.py") if path.name != "__init__.py")
+        return [(path, f"{self.package}.{path.stem}") for path in names]
+
+    def _entry_points(self) -> list[Entry]:
+        from importlib.metadata import entry_points
+
+        group = f"normbench.{self.package.split('.')[1]}"
+        return [
+            Entry(self.kind, point.name, point.module, point.attr, f"from the package {point.module.split('.')[0]}")
+            for point in entry_points(group=group)
+        ]
+
+    def _outside(self, name: str) -> Entry:
+        """``package.module:Class``, imported (the working folder counts too) and checked to be what it must be."""
+        module, _, attribute = name.partition(":")
+        folder = str(Path.cwd())
+        sys.path.insert(0, folder)
+        try:
+            component = Entry(self.kind, name, module, attribute).load()
+        except (ImportError, AttributeError, ValueError) as error:
+            raise UsageError(
+                f"{self.kind} '{name}' cannot be imported: {error}", "give package.module:Class, or a name from `list`"
+            ) from error
+        finally:
+            sys.path.remove(folder)
+        base_module, _, base_name = self.base.partition(":")
+        base = getattr(importlib.import_module(base_module), base_name)
+        if not (isinstance(component, type) and issubclass(component, base)):
+            raise UsageError(
+                f"{self.kind} '{name}' is not a class made from {self.base.replace(':', '.')}",
+                "give package.module:Class, or a name from `list`",
+            )
+        own: Entry | None = vars(component).get("normbench_entry")
+        facts = own.facts if own else {}
+        return Entry(
+            self.kind, name, module, attribute, first_line(component.__doc__), own.paper if own else "", (), facts
+        )
+
+
+def read_entries(path: Path, module: str, kind: str) -> list[Entry]:
+    """The registrations in a source file: decorated classes and functions, and ``X.register(...)(component)``."""
+    found = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            calls = [(call, node.name, ast.get_docstring(node)) for call in node.decorator_list]
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and node.value.args:
+            calls = [(node.value.func, ast.unparse(node.value.args[0]), None)]
+        else:
+            continue
+        for call, attribute, docstring in calls:
+            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
+                continue
+            if call.func.attr != "register" or not ast.unparse(call.func.value).isupper():
+                continue
+            facts = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
+            summary = facts.pop("summary", "") or first_line(docstring)
+            paper, aliases = facts.pop("paper", ""), facts.pop("aliases", ())
+            name = ast.literal_eval(call.args[0])
+            found.append(Entry(kind, name, module, attribute, summary, paper, aliases, facts))
+    return found
+
+
+def split_spec(text: str) -> tuple[str, dict[str, str]]:
+    """``name:key=value,...`` or ``package.module:Class:key=value,...`` -> name and raw parameters."""
+    name, _, rest = text.strip().partition(":")
+    if rest and "=" not in rest.split(":", 1)[0]:  # the piece after the colon is a class, not a parameter
+        attribute, _, rest = rest.partition(":")
+        name = f"{name}:{attribute}"
+    params: dict[str, str] = {}
+    for piece in filter(None, rest.split(",")):
+        key, equals, value = piece.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise UsageError(f"'{piece}' in '{text}' is not key=value", "write name:key=value,key=value")
+        if key.strip() in params:
+            raise UsageError(f"'{key.strip()}' is given twice in '{text}'", "give it once")
+        params[key.strip()] = value.strip()
+    if not name.strip():
+        raise UsageError(f"'{text}' names nothing", "write name or name:key=value")
+    return name.strip(), params
+
+
+def split_joined(text: str) -> list[str]:
+    """``ws+gn:groups=8`` -> its parts; a plus inside a number (1e+3) does not part."""
+    parts = [""]
+    for index, letter in enumerate(text):
+        if letter == "+" and text[index + 1 : index + 2].isalpha():
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def split_list(text: str) -> list[str]:
+    """``augnorm:phi=1.5,popnorm:kappa=4,remove=none,bn`` -> three specs: a bare ``key=value`` belongs to the one before."""
+    specs: list[str] = []
+    for piece in text.split(","):
+        is_parameter = "=" in piece.partition(":")[0]
+        if is_parameter and specs:
+            specs[-1] += f",{piece}" if ":" in specs[-1] else f":{piece}"
+        elif piece.strip():
+            specs.append(piece.strip())
+    return specs
+
+
+def read_value(text: Any, kind: Any, where: str) -> Any:
+    """A parameter's text -> a value of the type its signature names."""
+    import types
+    import typing
+
+    if not isinstance(text, str):
+        return text
+    if typing.get_origin(kind) is Literal:
+        choices = typing.get_args(kind)
+        for choice in choices:
+            if text == str(choice).lower() or text == str(choice):
+                return choice
+        raise UsageError(f"{where}={text} is not one of {', '.join(map(str, choices))}", nearest(text, list(choices)))
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):
+        for option in typing.get_args(kind):
+            if option is type(None):
+                if text.lower() == "none":
+                    return None
+                continue
+            try:
+                return read_value(text, option, where)
+            except UsageError:
+                continue
+        raise UsageError(f"{where}={text} is not a {kind}", "see `normbench list`")
+    if kind is bool:
+        words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        if text.lower() not in words:
+            raise UsageError(f"{where}={text} is not true or false", "write true or false")
+        return words[text.lower()]
+    if kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            a = "a whole number" if kind is int else "a number"
+            raise UsageError(f"{where}={text} is not {a}", f"write {a}") from None
+    return text
+
+
+def show_value(value: Any) -> str:
+    """A parameter's value as a person writes it: 4, 1e-05, true."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return "none" if value is None else str(value)
+
+
+def nearest(wrong: str, choices: list[str]) -> str:
+    """What to do about a wrong word: the nearest right one, and all of them."""
+    close = difflib.get_close_matches(wrong, choices, n=1)
+    everything = f"choose from {', '.join(choices)}" if choices else "it takes none"
+    return f"did you mean '{close[0]}'? ({everything})" if close else everything
+
+
+def first_line(docstring: str | None) -> str:
+    return (docstring or "").strip().partition("\n")[0]
+
+
+MODULE = "torch.nn:Module"
+NORMS = Registry(
+    "norm",
+    "normbench_cli.norms",
+    MODULE,
+    given=("num_features", "op"),
+    site_options={"placement": Literal["after", "before"], "first": bool, "classifier": bool},
+)
+ACTIVATIONS = Registry("activation", "normbench_cli.activations", MODULE, given=("inplace",))
+MODELS = Registry("model", "normbench_cli.models", MODULE, given=("norm", "act", "num_classes", "in_channels"))
+DATASETS = Registry("data set", "normbench_cli.datasets", "normbench_cli.datasets.base:Dataset", given=("root",))
+OBJECTIVES = Registry("objective", "normbench_cli.objectives", MODULE)
+ATTACKS = Registry("attack", "normbench_cli.attacks", MODULE)
+SCHEDULES = Registry("schedule", "normbench_cli.engine.schedules", "builtins:object", given=("progress",))

@@ -1,0 +1,45 @@
+"""Every test has a home of its own, so none touches what a person has recorded."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    """NORMBENCH_HOME in a fresh folder, which is also the working folder."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("NORMBENCH_HOME", str(folder))
+    monkeypatch.delenv("NORMBENCH_DB", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+@dataclass
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def normbench(capsys, monkeypatch) -> Callable[..., Ended]:
+    """Run a command in this process, as the program itself would: `normbench("train", "--epochs", "1")`."""
+
+    def run(*words: str) -> Ended:
+        from normbench_cli.cli.main import main
+
+        monkeypatch.setattr(sys, "argv", ["normbench", *words])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        return Ended(int(stop.value.code or 0), printed.out, printed.err)
+
+    return run
