@@ -1,0 +1,122 @@
+"""RunConfig -> everything a run consists of: model, data, objective, optimizer, schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from normbench_cli.config import RunConfig
+from normbench_cli.datasets.base import Batches, Dataset
+from normbench_cli.device import pick_device
+from normbench_cli.engine.loop import Training
+from normbench_cli.errors import UsageError
+from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, OBJECTIVES, SCHEDULES
+
+EVALUATION_BATCH = 500
+
+
+def check(config: RunConfig) -> int:
+    """Make all parts once, weights on no device, so that what cannot work is said before anything is recorded.
+    Gives the number of parameters."""
+    pick_device(config.device)
+    data = load_data(config.data)
+    with torch.device("meta"):
+        model = build_model(config, data)
+    OBJECTIVES.build(config.objective)
+    make_schedule(config)(0.5)
+    if config.batch_size > len(data.train):
+        raise UsageError(
+            f"batch_size is {config.batch_size}, and {config.data} has {len(data.train)} samples to train with",
+            f"give at most {len(data.train)}",
+        )
+    return sum(p.numel() for p in model.parameters())
+
+
+def build(config: RunConfig) -> Training:
+    """Everything, on its device; equal configs give equal weights and the same order of data."""
+    device = pick_device(config.device)
+    torch.manual_seed(config.seed)
+    data = load_data(config.data)
+    model = build_model(config, data)
+    initialize(model, config)
+    model.to(device)
+    if config.channels_last:
+        model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    batches = partial(Batches, data, device=device, channels_last=config.channels_last)
+    train = batches(split=data.train, batch_size=config.batch_size, shuffle_seed=config.seed)
+    steps = config.iterations or (config.epochs or 0) * len(train)
+    return Training(
+        model=cast(nn.Module, torch.compile(model)) if config.compile else model,
+        objective=OBJECTIVES.build(config.objective),
+        optimizer=make_optimizer(model, config),
+        schedule=make_schedule(config),
+        lr=config.lr,
+        train=train,
+        test=batches(split=data.test, batch_size=EVALUATION_BATCH),
+        device=device,
+        steps=steps,
+        amp=config.amp,
+    )
+
+
+@lru_cache(maxsize=2)
+def load_data(spec: str) -> Dataset:
+    return DATASETS.build(spec)
+
+
+def build_model(config: RunConfig, data: Dataset) -> nn.Module:
+    return MODELS.build(
+        config.model, norm=config.norm, act=config.act, num_classes=data.classes, in_channels=data.channels
+    )
+
+
+def initialize(model: nn.Module, config: RunConfig) -> None:
+    """Initial weights.  Every operation draws from a generator of its own, so that two runs with the same seed begin
+    with the same weights whatever norm stands between, and whether or not there are biases."""
+    scheme = config.init
+    if scheme == "auto":
+        scheme = ACTIVATIONS.parse(config.act).entry.facts.get("gain", "kaiming")
+    operations = [m for m in model.modules() if isinstance(m, nn.Conv1d | nn.Conv2d | nn.Conv3d | nn.Linear)]
+    for index, op in enumerate(operations):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed * 100_003 + index)
+            if scheme == "torch":
+                op.reset_parameters()  # draws the weight first, so a bias does not change it
+                continue
+            if scheme == "kaiming":
+                nn.init.kaiming_normal_(op.weight, nonlinearity="relu")
+            else:
+                nn.init.xavier_normal_(op.weight)
+            if op.bias is not None:
+                nn.init.zeros_(op.bias)
+
+
+def make_optimizer(model: nn.Module, config: RunConfig) -> torch.optim.Optimizer:
+    """The optimizer.  A parameter that names a `weight_decay_group` of its own (DiffPhi's phi) is not decayed."""
+    decayed = [p for p in model.parameters() if not hasattr(p, "weight_decay_group")]
+    spared = [p for p in model.parameters() if hasattr(p, "weight_decay_group")]
+    groups: list[dict[str, Any]] = [{"params": decayed, "weight_decay": config.weight_decay}]
+    if spared:
+        groups.append({"params": spared, "weight_decay": 0.0})
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum)
+    kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
+    return kind(groups, lr=config.lr)
+
+
+def make_schedule(config: RunConfig) -> Callable[[float], float]:
+    """The schedule as a function of progress alone."""
+    spec = SCHEDULES.parse(config.schedule)
+    function = spec.entry.load()
+
+    def share(progress: float) -> float:
+        try:
+            return float(function(progress, **spec.params))
+        except (ValueError, ZeroDivisionError) as error:
+            raise UsageError(f"schedule '{spec}': {error}") from error
+
+    return share

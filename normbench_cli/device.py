@@ -1,0 +1,124 @@
+"""Every line that depends on the device: choosing it, its clock, its memory, mixed precision, what it is called."""
+
+from __future__ import annotations
+
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from normbench_cli.errors import UsageError
+
+AMP_TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def pick_device(text: str = "auto") -> torch.device:
+    """``auto`` is the accelerator if there is one; a named device must be there."""
+    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    if text == "auto":
+        return accelerator or torch.device("cpu")
+    here = f"give cpu{f' or {accelerator.type}' if accelerator else ''}, or leave --device away"
+    try:
+        device = torch.device(text)
+    except RuntimeError:
+        raise UsageError(f"'{text}' is not the name of a device", here) from None
+    if device.type == "cpu":
+        return torch.device("cpu")
+    if accelerator is None or accelerator.type != device.type:
+        raise UsageError(f"this machine has no device '{text}' that torch can use", here)
+    count = torch.accelerator.device_count()
+    if (device.index or 0) >= count:
+        raise UsageError(
+            f"there is no '{text}': {count} device(s) of this kind", f"give {device.type}:0 to {count - 1}"
+        )
+    return device
+
+
+def on_accelerator(device: torch.device) -> bool:
+    return device.type not in ("cpu", "meta")
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait until the device has done what it was given."""
+    if on_accelerator(device):
+        torch.accelerator.synchronize(device)
+
+
+def autocast(device: torch.device, amp: str) -> torch.autocast:
+    """Mixed precision for the forward pass; ``off`` changes nothing."""
+    return torch.autocast(device.type, AMP_TYPES.get(amp, torch.bfloat16), enabled=amp != "off")
+
+
+def gradient_scaler(device: torch.device, amp: str) -> torch.amp.GradScaler:
+    """fp16 needs its loss scaled; for anything else this passes through."""
+    return torch.amp.GradScaler(device.type, enabled=amp == "fp16")
+
+
+class Stopwatch:
+    """Laps on the device's own clock: events on an accelerator, which nobody waits for, and nanoseconds on a CPU."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._events = on_accelerator(device)
+        self._marks: list[Any] = []
+
+    def mark(self) -> None:
+        if self._events:
+            event = torch.Event(enable_timing=True)
+            event.record()
+            self._marks.append(event)
+        else:
+            self._marks.append(time.perf_counter_ns())
+
+    def laps_ms(self) -> list[float]:
+        """Milliseconds between every second pair of marks (start, stop, start, stop, ...); forgets the marks."""
+        marks, self._marks = self._marks, []
+        if self._events and marks:
+            marks[-1].synchronize()
+            return [start.elapsed_time(stop) for start, stop in zip(marks[::2], marks[1::2], strict=True)]
+        return [(stop - start) / 1e6 for start, stop in zip(marks[::2], marks[1::2], strict=True)]
+
+
+def reset_peak_memory(device: torch.device) -> None:
+    """Begin to watch for the peak; on Linux this also works for the process's own memory."""
+    if on_accelerator(device):
+        torch.accelerator.reset_peak_memory_stats(device)
+    elif platform.system() == "Linux":
+        try:
+            Path("/proc/self/clear_refs").write_text("5")
+        except OSError:
+            return  # a container that forbids it: the peak is then the process's, since it began
+
+
+def peak_memory_bytes(device: torch.device) -> int:
+    """Peak bytes allocated on an accelerator; on a CPU the peak resident size of this process."""
+    if on_accelerator(device):
+        return torch.accelerator.max_memory_allocated(device)
+    if platform.system() == "Linux":
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    import psutil
+
+    memory = psutil.Process().memory_info()
+    return int(getattr(memory, "peak_wset", memory.rss))
+
+
+def device_name(device: torch.device) -> str:
+    """What the processor is called."""
+    if on_accelerator(device):
+        properties = torch.get_device_module(device).get_device_properties(device)
+        return str(getattr(properties, "name", device.type))
+    if platform.system() == "Linux":
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def driver_version(device: torch.device) -> str:
+    """The versions of what drives an accelerator, as torch knows them."""
+    if device.type == "cuda":
+        return f"CUDA {torch.version.cuda or torch.version.hip}, cuDNN {torch.backends.cudnn.version()}"
+    return ""

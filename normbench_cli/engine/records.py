@@ -1,0 +1,51 @@
+"""What the engine needs of the rest of the program, and what it tells it while it works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from torch import Tensor
+
+
+class Batches(Protocol):
+    """What the engine needs of data: batches of inputs and labels, epoch by epoch, already on the device."""
+
+    batch_size: int
+    samples: int
+
+    def __len__(self) -> int: ...
+
+    def epoch(self, number: int = 0) -> Iterator[tuple[Tensor, Tensor]]: ...
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A look in the middle of an epoch, for people and for the heartbeat; not a measurement."""
+
+    epoch: int
+    epochs: int
+    step: int
+    steps: int
+    loss: float
+    accuracy: float
+    samples_per_s: float
+
+
+@dataclass(frozen=True)
+class Record:
+    """The measurements of an epoch (or, with epoch None, of the whole run): metrics by full name, raw series by name."""
+
+    epoch: int | None
+    step: int
+    metrics: dict[str, float]
+    samples: dict[str, list[float]] = field(default_factory=dict)
+
+
+class Diverged(Exception):
+    """The loss stopped being a finite number."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__(f"the loss was not finite at step {step}")
+        self.step = step

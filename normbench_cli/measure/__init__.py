@@ -1,0 +1,1 @@
+"""Measuring: time, memory, solver iterations, the machine itself.  Torch only, never the database."""

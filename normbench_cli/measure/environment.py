@@ -1,0 +1,62 @@
+"""The facts of where a run ran: code, versions, machine.  The same facts make the same environment."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from normbench_cli import __version__
+from normbench_cli.device import device_name, driver_version
+
+PACKAGES = ("torch", "torchvision", "torch-geometric", "numpy", "scikit-learn", "sqlalchemy", "pandas")
+
+
+def environment(device: torch.device) -> dict[str, Any]:
+    sha, dirty = git_state(Path(__file__).parent)
+    return {
+        "normbench": __version__,
+        "git_sha": sha,
+        "git_dirty": dirty,
+        "python": platform.python_version(),
+        "versions": {name: installed_version(name) for name in PACKAGES},
+        "platform": platform.platform(),
+        "host": socket.gethostname(),
+        "device": device.type,
+        "device_name": device_name(device),
+        "driver": driver_version(device),
+        "cpu_count": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "float32_matmul": torch.get_float32_matmul_precision(),
+    }
+
+
+def installed_version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "missing"
+
+
+def git_state(folder: Path) -> tuple[str, bool]:
+    """The commit of normbench's own source and whether it has changes; empty for an installed copy."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=10, check=True
+        )
+        return done.stdout.strip()
+
+    try:
+        if git("ls-files", "--", "__init__.py") == "":
+            return "", False  # somebody else's checkout that we are installed in
+        return git("rev-parse", "HEAD"), git("status", "--porcelain", "--", ".") != ""
+    except (OSError, subprocess.SubprocessError):
+        return "", False

@@ -1,0 +1,30 @@
+"""Batch normalization, as torch computes it, for any number of dimensions."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from normbench_cli.registry import NORMS
+
+
+@NORMS.register(
+    "batchnorm", aliases=("bn",), paper="Ioffe & Szegedy 2015", placement="after", needs_batch=True, removes_mean=True
+)
+class BatchNorm(_BatchNorm):
+    """Batch normalization: every channel centred and scaled by the batch's own statistics.
+
+        y = gamma (x - mean) / sqrt(var + eps) + beta        over (N, spatial), per channel
+
+    Torch's own layer: it normalizes with the biased variance and stores the unbiased one.
+
+    num_features: channels; eps: added to the variance; momentum: weight of a new batch in the running statistics;
+    affine: learn gamma and beta.
+    """
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True) -> None:
+        super().__init__(num_features, eps=eps, momentum=momentum, affine=affine)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"batchnorm needs (N, C, ...), and the input has {input.dim()} dimension(s)")

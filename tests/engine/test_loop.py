@@ -1,0 +1,106 @@
+"""Training: the same seed gives the same numbers, divergence is seen, the clock and the counts are right."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from normbench_cli.build import build
+from normbench_cli.config import make_config
+from normbench_cli.engine.loop import fit, set_rate
+from normbench_cli.engine.records import Diverged, Record
+
+TINY = {"data": "digits:size=8", "batch_size": 256}
+
+
+def metrics_of(**values) -> list[dict[str, float]]:
+    return [r.metrics for r in fit(build(make_config(TINY | values))) if isinstance(r, Record) and r.epoch]
+
+
+def results(metrics: dict[str, float]) -> dict[str, float]:
+    return {name: value for name, value in metrics.items() if name.startswith(("train/", "test/"))}
+
+
+def test_the_same_config_gives_the_same_numbers_to_the_last_digit():
+    first, again = (list(map(results, metrics_of(epochs=2))) for _ in range(2))
+    assert first == again
+
+
+def test_another_seed_gives_other_numbers():
+    assert results(metrics_of(iterations=2)[-1]) != results(metrics_of(iterations=2, seed=1)[-1])
+
+
+def test_workers_do_not_change_the_numbers():
+    assert results(metrics_of(iterations=2, workers=2)[-1]) == results(metrics_of(iterations=2)[-1])
+
+
+def test_a_golden_run():
+    """Independently computed with plain torch, see `plain_run`: same data, weights, order and arithmetic."""
+    loss, accuracy = plain_run(steps=6)
+    metrics = metrics_of(epochs=1, norm="batchnorm", schedule="constant", lr="0.05")[-1]
+    assert metrics["train/loss"] == pytest.approx(loss, rel=1e-4)
+    assert metrics["test/accuracy"] == pytest.approx(accuracy, abs=0.003)
+
+
+def plain_run(steps: int) -> tuple[float, float]:
+    """The run above written out, with none of the engine's code."""
+    config = make_config(TINY | {"norm": "batchnorm", "epochs": 1, "schedule": "constant", "lr": 0.05})
+    run = build(config)
+    net, optimizer = run.model, torch.optim.SGD(run.model.parameters(), 0.05, 0.9, weight_decay=5e-4)
+    total = count = 0.0
+    net.train()
+    for step, (x, y) in enumerate(run.train.epoch(1)):
+        assert step < steps
+        loss = torch.nn.functional.cross_entropy(net(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total, count = total + loss.item() * len(y), count + len(y)
+    net.eval()
+    with torch.no_grad():
+        right = sum((net(x).argmax(1) == y).sum().item() for x, y in run.test.epoch())
+    return total / count, right / run.test.samples
+
+
+def test_iterations_end_in_the_middle_of_an_epoch():
+    records = [r for r in fit(build(make_config(TINY | {"iterations": 8}))) if isinstance(r, Record)]
+    assert [(r.epoch, r.step) for r in records] == [(None, 0), (1, 6), (2, 8)]
+    assert [len(r.samples["train/loss"]) for r in records[1:]] == [6, 2]
+    assert all(lap > 0 for r in records[1:] for lap in r.samples["step_time_ms"])
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_after_its_record():
+    run = fit(build(make_config(TINY | {"norm": "none", "lr": 1e30, "epochs": 3})))
+    records = []
+    with pytest.raises(Diverged) as stop:
+        for record in run:
+            records.append(record)
+    last = records[-1]
+    assert not math.isfinite(last.metrics["train/loss"])
+    losses = last.samples["train/loss"]
+    assert not math.isfinite(losses[stop.value.step - 1])
+    assert all(map(math.isfinite, losses[: stop.value.step - 1]))
+
+
+def test_counting_saved_bytes_leaves_the_model_as_it_was():
+    run = build(make_config(TINY))
+    before = {name: value.clone() for name, value in run.model.state_dict().items()}
+    first = next(fit(run))
+    assert first.metrics["saved_activation_bytes"] > 1e6
+    torch.testing.assert_close(run.model.state_dict(), before)
+
+
+def test_equal_seeds_begin_with_equal_weights_whatever_the_norm():
+    def weights(norm):
+        return [m.weight for m in build(make_config({"norm": norm})).model.modules() if isinstance(m, torch.nn.Conv2d)]
+
+    torch.testing.assert_close(weights("none"), weights("batchnorm"))
+
+
+def test_rates_follow_the_schedule_and_keep_their_factor():
+    run = build(make_config(TINY | {"schedule": "linear", "lr": 0.4, "epochs": 1}))
+    run.optimizer.param_groups[0]["rate_factor"] = 0.5
+    set_rate(run, 3)
+    assert run.optimizer.param_groups[0]["lr"] == pytest.approx(0.4 * (1 - 3 / run.steps) * 0.5)

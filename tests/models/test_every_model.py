@@ -1,0 +1,90 @@
+"""Every model with norms of every placement, on tiny data; what the builders put where."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from normbench_cli.models import MODELS
+from normbench_cli.models.layers import Layers
+from normbench_cli.norms import NORMS
+from normbench_cli.registry import ACTIVATIONS
+
+NORM_OF_EACH_PLACEMENT = list(
+    {e.facts["placement"]: n for n, e in NORMS.entries.items() if not e.facts.get("graphs")}.values()
+)
+IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.get("graphs")]
+
+
+def kinds(module: nn.Module) -> list[str]:
+    return [type(m).__name__ for m in module.modules() if not list(m.children())]
+
+
+@pytest.mark.parametrize("norm", [*NORM_OF_EACH_PLACEMENT, "batchnorm:placement=before"])
+@pytest.mark.parametrize("name", IMAGE_MODELS)
+def test_models_train_a_step_with_norms_of_every_placement(name, norm):
+    net = MODELS.build(name, norm=norm, act="tanh", num_classes=3, in_channels=1)
+    y = net(torch.randn(4, 1, 32, 32))
+    assert y.shape == (4, 3)
+    y.square().sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in net.parameters())
+
+
+@pytest.mark.parametrize("norm", NORMS.choices())
+def test_resnet20_takes_every_norm(norm):
+    if NORMS.entries[norm].facts.get("graphs"):
+        pytest.skip("a norm for graphs")
+    net = MODELS.build("resnet20", norm=norm, act="sigmoid", num_classes=3, in_channels=1)
+    net(torch.randn(4, 1, 16, 16)).square().sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in net.parameters())
+
+
+@pytest.mark.parametrize("act", ACTIVATIONS.choices())
+def test_every_activation_is_a_function_of_one_tensor(act):
+    layer = Layers("none", act).activation()
+    assert layer(torch.linspace(-3, 3, 7)).shape == (7,)
+
+
+@pytest.mark.parametrize(
+    ("norm", "order"),
+    [
+        ("none", ["Conv2d", "NoNorm", "Tanh"]),
+        ("batchnorm", ["Conv2d", "BatchNorm", "Tanh"]),
+        ("batchnorm:placement=before", ["BatchNorm", "Conv2d", "Tanh"]),
+        ("popnorm", ["PopNorm", "Conv2d", "Tanh"]),
+        ("popnorm:first=false", ["Conv2d", "Tanh"]),
+    ],
+)
+def test_the_norm_decides_the_order(norm, order):
+    assert kinds(Layers(norm, "tanh").conv(3, 4, 3, first=True)) == order
+
+
+@pytest.mark.parametrize(
+    ("norm", "order"),
+    [("batchnorm", ["Linear"]), ("popnorm", ["PopNorm", "Linear"]), ("popnorm:classifier=no", ["Linear"])],
+)
+def test_the_classifier_is_normalized_before_only(norm, order):
+    assert kinds(Layers(norm).classifier(3, 4)) == order
+
+
+@pytest.mark.parametrize(
+    ("norm", "bias"), [("batchnorm", False), ("none", True), ("popnorm", True), ("bn:placement=before", True)]
+)
+def test_an_operation_has_a_bias_unless_the_norm_removes_it(norm, bias):
+    conv = next(m for m in Layers(norm).conv(3, 4, 3).modules() if isinstance(m, nn.Conv2d))
+    assert (conv.bias is not None) == bias
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters", "norms"),
+    [("resnet20", 269_722, 19), ("resnet20:option=B", 272_474, 21)],
+)
+def test_sizes_with_batchnorm_are_the_known_ones(model, parameters, norms):
+    net = MODELS.build(model, norm="batchnorm", num_classes=10, in_channels=3)
+    assert sum(p.numel() for p in net.parameters()) == parameters
+    assert kinds(net).count("BatchNorm") == norms
+
+
+def test_popnorm_stands_before_all_twenty_operations_of_resnet20():
+    assert kinds(MODELS.build("resnet20", norm="popnorm")).count("PopNorm") == 20

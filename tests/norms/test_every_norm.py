@@ -1,0 +1,123 @@
+"""What every layer in the registry must do, found there by itself: a new norm is tested without a line here."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from normbench_cli.registry import NORMS
+
+SHAPES = [(6, 4), (6, 4, 5), (6, 4, 5, 3), (6, 4, 3, 2, 2)]
+DATA_NORMS = [n for n, e in NORMS.entries.items() if e.facts.get("placement") != "weight" and not e.facts.get("graphs")]
+WEIGHT_NORMS = [n for n, e in NORMS.entries.items() if e.facts.get("placement") == "weight"]
+RUNNING = [name for name in DATA_NORMS if "running_mean" in dict(NORMS.build(name, num_features=4).named_buffers())]
+
+
+def data(shape, dtype=torch.float32, seed=0):
+    return (3 * torch.randn(shape, generator=torch.Generator().manual_seed(seed)) + 1).to(dtype)
+
+
+@pytest.mark.parametrize("name", NORMS.choices())
+def test_listing_says_what_it_is(name):
+    entry = NORMS.entries[name]
+    assert entry.summary.endswith((".", ";")) or len(entry.summary) > 20
+    assert entry.facts.get("placement") in ("after", "before", "weight")
+    assert entry.load().__doc__.startswith(entry.summary)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", DATA_NORMS)
+def test_any_shape_forward_and_backward(name, shape):
+    layer = NORMS.build(name, num_features=4)
+    x = data(shape).requires_grad_()
+    y = layer(x)
+    assert y.shape == x.shape
+    y.square().sum().backward()
+    assert x.grad.isfinite().all()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in layer.parameters())
+
+
+@pytest.mark.parametrize("name", DATA_NORMS)
+def test_channels_last_gives_the_same_and_stays_channels_last(name):
+    x = data((6, 4, 5, 3))
+    plain = NORMS.build(name, num_features=4)(x)
+    y = NORMS.build(name, num_features=4)(x.contiguous(memory_format=torch.channels_last))
+    torch.testing.assert_close(y, plain)
+    assert y.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("name", DATA_NORMS)
+def test_state_survives_copying_and_loading(name):
+    layer = NORMS.build(name, num_features=4)
+    layer(data((6, 4, 5, 3)))
+    loaded = NORMS.build(name, num_features=4)
+    loaded.load_state_dict(layer.state_dict())
+    x = data((6, 4, 5, 3), seed=1)
+    expected = layer.eval()(x)
+    torch.testing.assert_close(loaded.eval()(x), expected)
+    torch.testing.assert_close(copy.deepcopy(layer)(x), expected)
+
+
+@pytest.mark.parametrize("name", DATA_NORMS)
+def test_eval_changes_no_buffer_and_asks_only_for_the_mode(name):
+    layer = NORMS.build(name, num_features=4)
+    layer(data((6, 4, 5, 3)))
+    layer.eval()
+    before = copy.deepcopy(layer.state_dict())
+    x = data((6, 4, 5, 3), seed=1)
+    with torch.no_grad():
+        without_gradient = layer(x)
+    torch.testing.assert_close(layer(x.requires_grad_()), without_gradient)
+    torch.testing.assert_close(layer.state_dict(), before)
+
+
+@pytest.mark.parametrize("name", RUNNING)
+def test_running_statistics_reach_those_of_a_constant_batch(name):
+    layer = NORMS.build(name, num_features=4)
+    x = data((64, 4, 5, 3))
+    for _ in range(200):
+        expected = layer(x)
+    torch.testing.assert_close(
+        layer.eval()(x), expected, rtol=0.01, atol=0.01
+    )  # torch's own running variance is unbiased
+
+
+@pytest.mark.parametrize("name", DATA_NORMS)
+def test_autocast_computes_statistics_in_float32(name):
+    x = data((64, 4, 5, 3)) * 1000  # sums of squares would overflow in half precision
+    expected = NORMS.build(name, num_features=4)(x)
+    with torch.autocast("cpu", torch.bfloat16):
+        y = NORMS.build(name, num_features=4)(x.bfloat16())
+    torch.testing.assert_close(y.float(), expected, rtol=0.05, atol=0.05 * expected.std().item())
+
+
+@pytest.mark.parametrize("name", DATA_NORMS)
+def test_consumers_may_change_the_output_in_place(name):
+    layer = NORMS.build(name, num_features=4)
+    x, y = data((6, 4, 5, 3)).requires_grad_(), data((6, 4, 5, 3)).requires_grad_()
+    layer(x).mul(1).square().sum().backward()
+    (layer(y + 0).div_(1) if name != "none" else layer(y + 0)).square().sum().backward()
+    torch.testing.assert_close(x.grad, y.grad)
+
+
+@pytest.mark.parametrize("name", DATA_NORMS)
+@pytest.mark.parametrize("training", [True, False])
+def test_no_wait_for_the_device_and_no_stray_tensor(name, training):
+    with torch.device("meta"):
+        layer = NORMS.build(name, num_features=4).train(training)
+        x = torch.randn(6, 4, 5, 3, requires_grad=True)
+    layer(x).sum().backward()  # on `meta` any look at a value raises
+    assert x.grad.shape == x.shape
+
+
+@pytest.mark.parametrize("op", [nn.Conv2d(4, 6, 3, padding=1), nn.Linear(5, 6)], ids=["conv", "linear"])
+@pytest.mark.parametrize("name", WEIGHT_NORMS)
+def test_weight_norms_wrap_an_operation(name, op):
+    wrapped = NORMS.build(name, op=copy.deepcopy(op))
+    y = wrapped(data((2, 4, 5, 5)))
+    y.square().sum().backward()
+    assert y.isfinite().all()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in wrapped.parameters())
