@@ -1,0 +1,5 @@
+"""The results database: runs, what they measured, and where they ran.  Never imports torch."""
+
+from normbench_cli.store.session import Store
+
+__all__ = ["Store"]

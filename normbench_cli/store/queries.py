@@ -1,0 +1,132 @@
+"""What is in the database, as DataFrames: runs with their settings, metrics long."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from sqlalchemy import Select, and_, func, or_, select
+
+from normbench_cli.config import FIELDS, REGISTRIES, TYPES, default_of
+from normbench_cli.errors import UsageError
+from normbench_cli.metrics import MetricName, parse_metric
+from normbench_cli.registry import nearest, read_value
+from normbench_cli.store.records import unpack
+from normbench_cli.store.schema import Metric, Run, Sample
+from normbench_cli.store.session import MANY, Store
+
+COLUMNS = (Run.id, Run.kind, Run.fingerprint, Run.state, Run.message, Run.started_at, Run.finished_at)
+OWN = (Run.tag, Run.note)  # a run's tag and note may change later; its config says how they were
+NAME = (Metric.split, Metric.name, Metric.condition)
+DEFAULTS = {name: default_of(name) for name in FIELDS}
+
+
+def runs_frame(
+    store: Store,
+    *,
+    kind: str | None = None,
+    state: str | None = None,
+    tag: str | None = None,
+    where: Mapping[str, Sequence[str]] | None = None,
+) -> pd.DataFrame:
+    """A row a run, newest first, a column a setting; what an older run did not know has its default.
+
+    The column ``config`` has the settings as they were recorded.
+    """
+    query = select(*COLUMNS, *OWN, Run.config).order_by(Run.started_at.desc(), Run.id)
+    for column, value in ((Run.kind, kind), (Run.state, state), (Run.tag, tag)):
+        if value is not None:
+            query = query.where(column == value)
+    with store.reading() as session:
+        rows = session.execute(query).all()
+    names = [column.key for column in (*COLUMNS, *OWN)]
+    records = [settings(row.kind, row.config) | dict(zip((*names, "config"), row, strict=True)) for row in rows]
+    columns = list(dict.fromkeys([*names, *FIELDS, *(name for record in records for name in record)]))
+    # values stay as they were: pandas would make nan and 20.0 out of None and 20
+    values = [[record.get(name) for name in columns] for record in records]
+    frame = pd.DataFrame(values, columns=columns, dtype=object)
+    for name, accepted in (where or {}).items():
+        frame = frame[frame[name].isin(wanted_values(name, accepted, frame[name]))]
+    return frame.reset_index(drop=True)
+
+
+def settings(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """A run's settings as values that can be compared."""
+    plain = {
+        name: json.dumps(value, sort_keys=True) if isinstance(value, list | dict) else value
+        for name, value in config.items()
+    }
+    return DEFAULTS | plain if kind == "train" else plain
+
+
+def read_where(pairs: Iterable[str]) -> dict[str, list[str]]:
+    """``key=value`` words; a key given twice accepts both values."""
+    accepted: dict[str, list[str]] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise UsageError(f"--where {pair} is not key=value", "write --where key=value")
+        if key not in FIELDS:
+            raise UsageError(f"there is no setting '{key}'", nearest(key, list(FIELDS)))
+        accepted.setdefault(key, []).append(value)
+    return accepted
+
+
+def wanted_values(name: str, texts: Sequence[str], recorded: pd.Series) -> list[Any]:
+    """The texts as values of a setting; one that is recorded as it stands needs no registry."""
+    known, values = set(recorded), []
+    for text in texts:
+        if text in known:
+            values.append(text)
+        elif name in REGISTRIES:
+            values.append(REGISTRIES[name].canonical(text))
+        else:
+            values.append(read_value(text, TYPES[name], name))
+    return values
+
+
+def metrics_frame(
+    store: Store, run_ids: Sequence[str] | None = None, names: Iterable[str] | None = None, *, curve: bool = False
+) -> pd.DataFrame:
+    """Columns run_id, metric, epoch, value: each run's last value of each metric, or (``curve``) each epoch's."""
+    epoch = (Metric.epoch,) if curve else ()
+    picked = select(func.max(Metric.id)).group_by(Metric.run_id, *NAME, *epoch)
+    if curve:
+        picked = picked.where(Metric.epoch.is_not(None))
+    if names is not None:
+        picked = picked.where(or_(*(is_named(name) for name in names)))
+    if run_ids is not None and len(run_ids) <= MANY:
+        picked = picked.where(Metric.run_id.in_(run_ids))
+    columns = (Metric.run_id, *NAME, Metric.epoch, Metric.value)
+    return read_metrics(store, select(*columns).where(Metric.id.in_(picked)).order_by(Metric.id), run_ids)
+
+
+def read_metrics(store: Store, query: Select[*tuple[Any, ...]], run_ids: Sequence[str] | None) -> pd.DataFrame:
+    wanted = None if run_ids is None else set(run_ids)
+    full: dict[tuple[str, str, str], str] = {}  # a few names, many rows
+    rows = []
+    with store.reading() as session:
+        for run_id, split, name, condition, epoch, value in session.execute(query):
+            if wanted is None or run_id in wanted:
+                key = (split, name, condition)
+                metric = full.get(key) or full.setdefault(key, str(MetricName(*key)))
+                rows.append((run_id, metric, epoch, value))
+    frame = pd.DataFrame(rows, columns=["run_id", "metric", "epoch", "value"])
+    return frame.astype({"epoch": "float64", "value": "float64"})
+
+
+def is_named(full: str) -> Any:
+    name = parse_metric(full)
+    return and_(Metric.split == name.split, Metric.name == name.name, Metric.condition == name.condition)
+
+
+def series(store: Store, run_id: str, name: str) -> pd.Series:
+    """A raw series of a run, its stretches put together; the index counts the steps."""
+    query = select(Sample).where(Sample.run_id == run_id, Sample.name == name).order_by(Sample.id)
+    with store.reading() as session:
+        stretches = list(session.scalars(query))
+    steps = [step for s in stretches for step in range(s.first_step, s.first_step + s.count)]
+    values = [value for s in stretches for value in unpack(s.data)]
+    return pd.Series(values, index=steps, name=name, dtype="float32")

@@ -1,0 +1,147 @@
+"""The tables of the results database.
+
+A change here needs a migration in ``migrations/versions``, a new HEAD, and a file of the old revision in
+``tests/store/old``; tests compare all three.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    Dialect,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+HEAD = "0001"
+VERSION_TABLE = "normbench_schema_version"  # alembic's default may be taken by another program
+STATES = ("running", "finished", "failed", "diverged", "interrupted")
+
+RowId = BigInteger().with_variant(Integer, "sqlite")
+
+
+class Number(TypeDecorator[float]):
+    """A float that may be infinite or not a number.
+
+    SQLite keeps infinities but turns NaN into NULL, so NULL is how NaN is written; what was not measured has no row.
+    """
+
+    impl = Double
+    cache_ok = True
+
+    def process_bind_param(self, value: float | None, dialect: Dialect) -> float | None:
+        return None if value is None or value != value else float(value)
+
+    def process_result_value(self, value: float | None, dialect: Dialect) -> float:
+        return float("nan") if value is None else value
+
+
+class Moment(TypeDecorator[datetime]):
+    """A time, kept in UTC without a zone (SQLite has none) and given back with one."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+class Base(DeclarativeBase):
+    metadata = MetaData(
+        naming_convention={  # so that a later migration can name, and so change, any constraint
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+
+class Environment(Base):
+    """The facts of code and machine, shared by all runs that have the same."""
+
+    __tablename__ = "environments"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    hash: Mapped[str] = mapped_column(String(64), unique=True)
+    facts: Mapped[dict[str, Any]] = mapped_column(JSON)
+
+
+class Run(Base):
+    """One run: what it was asked to do, how it stands, and which process does it."""
+
+    __tablename__ = "runs"
+
+    id: Mapped[str] = mapped_column(String(8), primary_key=True)
+    kind: Mapped[str] = mapped_column(String(20))
+    fingerprint: Mapped[str] = mapped_column(String(64), index=True)
+    state: Mapped[str] = mapped_column(String(20), index=True)
+    message: Mapped[str] = mapped_column(Text)
+    norm: Mapped[str] = mapped_column(String(500))
+    act: Mapped[str] = mapped_column(String(500))
+    model: Mapped[str] = mapped_column(String(500))
+    data: Mapped[str] = mapped_column(String(500))
+    objective: Mapped[str] = mapped_column(String(500))
+    seed: Mapped[int | None]
+    config: Mapped[dict[str, Any]] = mapped_column(JSON)
+    tag: Mapped[str] = mapped_column(String(200), index=True)
+    note: Mapped[str] = mapped_column(Text)
+    argv: Mapped[list[str]] = mapped_column(JSON)  # in an environment, it would keep them apart
+    started_at: Mapped[datetime] = mapped_column(Moment)
+    heartbeat_at: Mapped[datetime] = mapped_column(Moment)
+    finished_at: Mapped[datetime | None] = mapped_column(Moment)
+    host: Mapped[str] = mapped_column(String(255))
+    pid: Mapped[int]
+    process_started: Mapped[float] = mapped_column(Double)  # as process ids are used again
+    environment_id: Mapped[int] = mapped_column(ForeignKey("environments.id"), index=True)
+
+    environment: Mapped[Environment] = relationship(lazy="joined", innerjoin=True)
+
+
+class Metric(Base):
+    """One measured value.  Rows are only added; of equal names the last one counts."""
+
+    __tablename__ = "metrics"
+    __table_args__ = (Index(None, "run_id", "split", "name", "condition"),)
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    epoch: Mapped[int | None]
+    step: Mapped[int | None]
+    split: Mapped[str] = mapped_column(String(20))
+    condition: Mapped[str] = mapped_column(String(200))
+    name: Mapped[str] = mapped_column(String(200))
+    value: Mapped[float] = mapped_column(Number, nullable=True)
+    unit: Mapped[str] = mapped_column(String(20))
+    recorded_at: Mapped[datetime] = mapped_column(Moment)
+
+
+class Sample(Base):
+    """A stretch of a raw series, such as the time of every step of an epoch; see `records.pack`."""
+
+    __tablename__ = "samples"
+    __table_args__ = (Index(None, "run_id", "name"),)
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(200))
+    epoch: Mapped[int | None]
+    first_step: Mapped[int]
+    count: Mapped[int]
+    data: Mapped[bytes] = mapped_column(LargeBinary)

@@ -1,0 +1,71 @@
+"""What is in the database, as DataFrames."""
+
+from __future__ import annotations
+
+import pytest
+
+from normbench_cli.errors import UsageError
+from normbench_cli.store.queries import metrics_frame, read_where, runs_frame
+
+
+def test_no_runs_make_an_empty_frame_with_all_columns(store):
+    assert runs_frame(store, where={"norm": ["batchnorm"], "epochs": ["2"]}).empty
+    assert metrics_frame(store).columns.tolist() == ["run_id", "metric", "epoch", "value"]
+
+
+def test_runs_come_newest_first_with_settings_as_they_were(store, enter):
+    first, second = enter(norm="batchnorm", epochs=3, lr=0.5), enter(norm="none", iterations=7, epochs=None)
+    frame = runs_frame(store)
+    assert frame["id"].tolist() == [second, first]
+    assert frame["epochs"].tolist() == [None, 3]
+    assert repr(frame["iterations"].tolist()) == "[7, None]"
+    assert frame["lr"].tolist() == [0.1, 0.5]  # what a run did not record has its default
+    assert frame["config"].tolist()[0] == {"norm": "none", "iterations": 7, "epochs": None}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "found"),
+    [
+        (["norm=batchnorm"], {1, 2}),
+        (["norm=bn"], {1, 2}),
+        (["norm=batchnorm", "norm=their.module:Norm"], {1, 2, 3}),
+        (["norm=batchnorm", "seed=2"], {2}),
+        (["lr=1e-1"], {1}),
+        (["iterations=none", "compile=false"], {1, 2, 3}),
+        (["batch_size=65"], set()),
+    ],
+)
+def test_where_takes_values_as_a_person_writes_them(store, enter, pairs, found):
+    enter(seed=1, norm="batchnorm")
+    enter(seed=2, norm="batchnorm", lr=0.2)
+    enter(seed=3, norm="their.module:Norm", lr=0.3)
+    assert set(runs_frame(store, where=read_where(pairs))["seed"]) == found
+
+
+@pytest.mark.parametrize(("pair", "says"), [("norm", "key=value"), ("nrm=bn", "did you mean 'norm'")])
+def test_a_wrong_where_is_said(pair, says):
+    with pytest.raises(UsageError, match=says):
+        read_where([pair])
+
+
+@pytest.mark.parametrize(("column", "value"), [("kind", "profile"), ("state", "failed"), ("tag", "t")])
+def test_runs_are_chosen_by_kind_state_and_tag(store, enter, column, value):
+    enter()
+    wanted = enter("failed", kind="profile", tag="t", shape=[1, 2])
+    assert runs_frame(store, **{column: value})["id"].tolist() == [wanted]
+
+
+def test_the_last_value_counts_of_a_run_or_of_each_epoch(store, enter):
+    run_id, other = enter(metrics={"test/accuracy": 0.1}), enter(metrics={"train/loss": 9})
+    for epoch, value in ((1, 0.2), (1, 0.3), (2, 0.4)):
+        store.record(run_id, {"test/accuracy": value, "test/accuracy@bim": 0}, epoch=epoch)
+    store.record(run_id, {"test/accuracy": 0.5})
+
+    def values(**options):
+        return metrics_frame(store, names=["test/accuracy"], **options)["value"].tolist()
+
+    assert values() == [0.5]
+    assert values(curve=True) == [0.3, 0.4]
+    assert values(run_ids=[other]) == []
+    assert values(run_ids=[run_id, *(f"{n:08x}" for n in range(1000))]) == [0.5]
+    assert metrics_frame(store, [run_id])["metric"].tolist() == ["test/accuracy@bim", "test/accuracy"]
