@@ -1,0 +1,1 @@
+"""From recorded runs to tables.  Never imports torch."""

@@ -1,0 +1,124 @@
+"""DataFrame -> DataFrame: which runs count, how they are grouped, what the groups measured, how that reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from normbench_cli.config import IDENTITY
+from normbench_cli.metrics import unit_of
+from normbench_cli.registry import show_value
+from normbench_cli.reporting.statistics import summarize
+
+WORDS = ("norm", "act", "model", "data", "objective")
+RESULTS = ("finished", "diverged")
+OTHERS = ("diverged", "failed", "interrupted", "running")  # counted beside the mean
+
+
+def one_per_fingerprint(runs: pd.DataFrame) -> pd.DataFrame:
+    """A run that was repeated is not another seed: its newest result counts, or without one the newest try."""
+    newest = runs.assign(has_result=runs["state"].isin(RESULTS)).sort_values(
+        ["has_result", "started_at"], ascending=False, kind="stable"
+    )
+    return newest.drop_duplicates("fingerprint").drop(columns="has_result")
+
+
+def varying(runs: pd.DataFrame) -> list[str]:
+    """The settings that matter to a result and are not the same in all runs; the seed makes repeats, not groups."""
+    return [name for name in IDENTITY if name != "seed" and runs[name].nunique(dropna=False) > 1]
+
+
+def grouped(runs: pd.DataFrame, fields: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Runs with a column ``group``, and the groups: their fields, n finished runs, and the others by state."""
+    keys = list(runs[list(fields)].itertuples(index=False, name=None)) if fields else [()] * len(runs)
+    order = {key: number for number, key in enumerate(sorted(set(keys), key=sort_key))}
+    runs = runs.assign(group=[order[key] for key in keys])
+    groups = pd.DataFrame(list(order), columns=list(fields), index=range(len(order)), dtype=object)
+    counts = pd.crosstab(runs["group"], runs["state"])
+    for name, state in (("n", "finished"), *((state, state) for state in OTHERS)):
+        groups[name] = counts.get(state, 0)
+    return runs, groups
+
+
+def sort_key(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Numbers by size, then words; a setting that is not set first."""
+
+    def rank(value: Any) -> tuple[int, Any]:
+        if value is None:
+            return (0, 0)
+        return (1, value) if isinstance(value, int | float) else (2, str(value))
+
+    return tuple(rank(value) for value in key)
+
+
+def summaries(runs: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
+    """A row a group and metric: mean, sd, n, min, max and the 95 % interval over the group's finished runs."""
+    finished = runs.loc[runs["state"] == "finished", ["id", "group"]]
+    joined = finished.merge(values, left_on="id", right_on="run_id")
+    rows = [
+        {"group": group, "metric": metric, **asdict(summarize(found.tolist()))}
+        for (group, metric), found in joined.groupby(["group", "metric"], sort=True)["value"]
+    ]
+    columns = ["group", "metric", "mean", "sd", "n", "min", "max", "ci95_low", "ci95_high"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def after_share(curves: pd.DataFrame, runs: pd.DataFrame, share: float) -> pd.DataFrame:
+    """Each metric as it was after a share of its run's schedule: the last value up to then."""
+    last = curves.groupby("run_id")["epoch"].max()
+    planned = pd.to_numeric(runs.set_index("id")["epochs"])
+    planned = planned.fillna(last.reindex(planned.index))  # a schedule in steps ends with its last epoch
+    limit = (planned * share + 1e-9).apply(np.floor)
+    within = curves[curves["epoch"] <= curves["run_id"].map(limit)]
+    return within.sort_values("epoch", kind="stable").drop_duplicates(["run_id", "metric"], keep="last")
+
+
+def display(groups: pd.DataFrame, summary: pd.DataFrame, fields: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+    """The table as people read it: a row a group, settings and measurements as text."""
+    cells = {(row.group, row.metric): cell(row.metric, row.mean, row.sd, row.n) for row in summary.itertuples()}
+    shown = pd.DataFrame({field: groups[field].map(show_value) for field in fields}, index=groups.index)
+    for metric in metrics:
+        shown[heading(metric)] = [cells.get((group, metric), "-") for group in groups.index]
+    if groups[list(OTHERS)].to_numpy().any():
+        shown["not in the mean"] = [
+            ", ".join(f"{count} {state}" for state in OTHERS if (count := group[state])) or "-"
+            for group in groups.to_dict("records")
+        ]
+    return shown.astype(str)
+
+
+def heading(metric: str) -> str:
+    unit = unit_of(metric)
+    if unit == "bytes":
+        return f"{metric.removesuffix('_bytes')} (MiB)"
+    return f"{metric} (%)" if unit == "fraction" else metric
+
+
+def cell(metric: str, mean: float, sd: float, n: int) -> str:
+    """97.42 ± 0.21 (n=3); a single run has no ±."""
+    unit = unit_of(metric)
+    factor = {"fraction": 100.0, "bytes": 2.0**-20}.get(unit, 1.0)
+    decimals = {"fraction": 2, "bytes": 1}.get(unit)
+    if decimals is None:
+        decimals = enough_decimals(mean, sd)
+    text = number(mean * factor, decimals)
+    if n > 1:
+        text += f" ± {number(sd * factor, decimals)}"
+    return f"{text} (n={n})"
+
+
+def number(value: float, decimals: int) -> str:
+    return f"{value:.3e}" if math.isfinite(value) and abs(value) >= 1e7 else f"{value:.{decimals}f}"
+
+
+def enough_decimals(mean: float, sd: float) -> int:
+    """Two digits of the spread, or four of the value where there is no spread."""
+    measure, digits = (sd, 2) if math.isfinite(sd) and sd > 0 else (abs(mean), 4)
+    if not math.isfinite(measure) or measure == 0:
+        return 4
+    return min(8, max(0, digits - 1 - math.floor(math.log10(measure))))

@@ -1,0 +1,123 @@
+"""Which runs count, how they are grouped, how a measurement reads."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pandas as pd
+import pytest
+
+from normbench_cli.config import FIELDS, default_of
+from normbench_cli.reporting import tables
+
+START = datetime(2026, 1, 1)
+
+
+def make_runs(*records: dict) -> pd.DataFrame:
+    """Runs begun one after the other, a day apart."""
+    defaults = {name: default_of(name) for name in FIELDS} | {"state": "finished"}
+    rows = [
+        defaults | {"id": f"run{i}", "fingerprint": f"f{i}", "started_at": START + timedelta(days=i)} | record
+        for i, record in enumerate(records)
+    ]
+    return pd.DataFrame(rows, dtype=object)
+
+
+def make_values(*rows: tuple) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["run_id", "metric", "epoch", "value"])
+
+
+@pytest.mark.parametrize(
+    ("states", "chosen"),
+    [
+        (["finished", "finished"], "run1"),
+        (["finished", "failed"], "run0"),
+        (["finished", "diverged"], "run1"),
+        (["diverged", "running"], "run0"),
+        (["failed", "interrupted"], "run1"),
+    ],
+)
+def test_of_a_repeated_run_the_newest_result_counts(states, chosen):
+    runs = make_runs(*({"fingerprint": "same", "state": state} for state in states))
+    assert tables.one_per_fingerprint(runs)["id"].tolist() == [chosen]
+
+
+def test_what_varies_and_matters_makes_the_groups():
+    runs = make_runs(
+        {"norm": "none", "seed": 1, "workers": 1, "tag": "a", "epochs": 2},
+        {"norm": "batchnorm", "seed": 2, "workers": 2, "tag": "b", "epochs": None},
+    )
+    assert tables.varying(runs) == ["norm", "epochs"]
+
+
+def test_groups_count_finished_runs_and_the_others_by_state():
+    runs = make_runs(
+        {"norm": "none", "lr": 0.5, "state": "diverged"},
+        {"norm": "none", "lr": 0.5},
+        {"norm": "none", "lr": 0.1, "state": "running"},
+        {"norm": "batchnorm", "lr": 1},
+    )
+    runs, groups = tables.grouped(runs, ["norm", "lr"])
+    assert groups[["norm", "lr"]].to_numpy().tolist() == [["batchnorm", 1], ["none", 0.1], ["none", 0.5]]
+    assert runs["group"].tolist() == [2, 2, 1, 0]
+    assert groups[["n", "diverged", "running"]].to_numpy().tolist() == [[1, 0, 0], [0, 0, 1], [1, 1, 0]]
+
+
+def test_settings_that_are_not_set_come_first_then_numbers_then_words():
+    _, groups = tables.grouped(make_runs(*({"epochs": value} for value in ("word", 10, None, 9))), ["epochs"])
+    assert groups["epochs"].tolist() == [None, 9, 10, "word"]
+
+
+def test_only_finished_runs_enter_a_mean():
+    runs, groups = tables.grouped(make_runs({}, {"state": "diverged"}, {"state": "running"}, {}), [])
+    values = make_values(*((f"run{i}", "test/accuracy", None, value) for i, value in enumerate((0.9, 0.1, 0.2, 0.8))))
+    summary = tables.summaries(runs, values)
+    assert summary.loc[0, ["metric", "n", "min", "max"]].tolist() == ["test/accuracy", 2, 0.8, 0.9]
+    shown = tables.display(groups, summary, [], ["test/accuracy", "train/loss"])
+    assert shown.to_dict("records") == [
+        {"test/accuracy (%)": "85.00 ± 7.07 (n=2)", "train/loss": "-", "not in the mean": "1 diverged, 1 running"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("metric", "mean", "sd", "n", "text"),
+    [
+        ("test/accuracy", 0.97421, 0.0021, 3, "97.42 ± 0.21 (n=3)"),
+        ("test/accuracy@bim", 0.97421, float("nan"), 1, "97.42 (n=1)"),
+        ("peak_memory_bytes", 2**20 * 12.34, 0.0, 2, "12.3 ± 0.0 (n=2)"),
+        ("train/loss", 0.123456, 0.0123, 3, "0.123 ± 0.012 (n=3)"),
+        ("train/loss", 1e-5, 2e-6, 3, "0.0000100 ± 0.0000020 (n=3)"),
+        ("train/loss", 0.0, 0.0, 3, "0.0000 ± 0.0000 (n=3)"),
+        ("train/loss", float("nan"), float("nan"), 2, "nan ± nan (n=2)"),
+        ("train/loss", float("inf"), float("nan"), 2, "inf ± nan (n=2)"),
+        ("step_time_ms", 1234.5678, 120.0, 3, "1235 ± 120 (n=3)"),
+        ("samples_per_s", 1.5e12, float("nan"), 1, "1.500e+12 (n=1)"),
+    ],
+)
+def test_a_measurement_reads_well(metric, mean, sd, n, text):
+    assert tables.cell(metric, mean, sd, n) == text
+
+
+@pytest.mark.parametrize(
+    ("metric", "text"),
+    [
+        ("test/accuracy@bim", "test/accuracy@bim (%)"),
+        ("peak_memory_bytes", "peak_memory (MiB)"),
+        ("step_time_ms", "step_time_ms"),
+    ],
+)
+def test_a_heading_says_the_unit(metric, text):
+    assert tables.heading(metric) == text
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.5, [2, 1]), (1.0, [4, 3]), (0.25, [1]), (0.49, [1, 1]), (0.1, [])])
+def test_a_share_of_the_schedule_is_of_each_run(share, expected):
+    """Planned: four epochs, and steps that took three."""
+    runs = make_runs({"epochs": 4}, {"epochs": None, "iterations": 99})
+    values = make_values(*(("run0", "m", e, e) for e in (1, 2, 3, 4)), *(("run1", "m", e, e) for e in (1, 2, 3)))
+    assert tables.after_share(values, runs, share).sort_values("run_id")["value"].tolist() == expected
+
+
+def test_a_share_takes_no_rounding_down_by_a_hair():
+    runs, values = make_runs({"epochs": 100}), make_values(*(("run0", "m", e, e) for e in range(1, 101)))
+    assert tables.after_share(values, runs, 0.29)["value"].tolist() == [29]
