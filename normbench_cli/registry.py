@@ -316,7 +316,7 @@ def read_value(text: Any, kind: Any, where: str) -> Any:
                 return read_value(text, option, where)
             except UsageError:
                 continue
-        raise UsageError(f"{where}={text} is not a {kind}", "see `normbench list`")
+        raise UsageError(f"{where}={text} is not {describe(kind)}", f"write {describe(kind)}")
     if kind is bool:
         words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
         if text.lower() not in words:
@@ -326,9 +326,16 @@ def read_value(text: Any, kind: Any, where: str) -> Any:
         try:
             return kind(text)
         except ValueError:
-            a = "a whole number" if kind is int else "a number"
-            raise UsageError(f"{where}={text} is not {a}", f"write {a}") from None
+            raise UsageError(f"{where}={text} is not {describe(kind)}", f"write {describe(kind)}") from None
     return text
+
+
+def describe(kind: Any) -> str:
+    """A type in words."""
+    import typing
+
+    words = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", type(None): "none"}
+    return " or ".join(words.get(part, str(part)) for part in typing.get_args(kind) or (kind,))
 
 
 def show_value(value: Any) -> str:

@@ -15,6 +15,7 @@ def home(tmp_path, monkeypatch):
     folder = tmp_path / "home"
     monkeypatch.setenv("NORMBENCH_HOME", str(folder))
     monkeypatch.delenv("NORMBENCH_DB", raising=False)
+    monkeypatch.setattr("normbench_cli.store.engine.SYNCHRONOUS", "OFF")  # tests need not survive a power cut
     monkeypatch.chdir(tmp_path)
     return folder
 

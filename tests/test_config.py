@@ -44,7 +44,8 @@ def test_aliases_and_defaults_do_not_change_the_fingerprint():
 
 
 CHANGES = {
-    "norm": "none", "act": "tanh", "model": "resnet20:option=B", "data": "digits:size=8", "epochs": "3", "batch_size": "8",
+    "norm": "none", "act": "tanh", "model": "resnet20:option=B", "data": "digits:size=8", "epochs": "3",
+    "batch_size": "8",
     "optimizer": "adam", "lr": "0.2", "momentum": "0", "weight_decay": "0", "schedule": "linear", "init": "torch",
     "seed": "1", "amp": "bf16", "iterations": "5",
     "device": "cpu", "compile": "true", "channels_last": "false", "workers": "2", "tag": "a", "note": "b",

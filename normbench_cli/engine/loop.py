@@ -14,6 +14,7 @@ from normbench_cli.device import Stopwatch, autocast, gradient_scaler, peak_memo
 from normbench_cli.engine.evaluate import score
 from normbench_cli.engine.records import Batches, Diverged, Progress, Record
 from normbench_cli.measure.memory import saved_activation_bytes
+from normbench_cli.measure.solver import solver_metrics
 
 SECONDS_BETWEEN_LOOKS = 0.5
 
@@ -59,7 +60,7 @@ def fit(run: Training) -> Iterator[Progress | Record]:
                 break
         metrics, samples = tally.finish()
         metrics |= {f"test/{name}": value for name, value in score(run.model, run.test, run.device, run.amp).items()}
-        metrics["peak_memory_bytes"] = peak_memory_bytes(run.device)
+        metrics |= {**solver_metrics(run.model), "peak_memory_bytes": peak_memory_bytes(run.device)}
         yield Record(epoch, step, metrics, samples)
         if tally.first_bad_step is not None:
             raise Diverged(step - len(samples["train/loss"]) + tally.first_bad_step + 1)
@@ -150,4 +151,5 @@ def saved_bytes(run: Training) -> int:
     run.model.train()
     saved = saved_activation_bytes(forward, run.model)
     run.model.load_state_dict(state)
+    solver_metrics(run.model)  # forget what this forward counted
     return saved

@@ -14,10 +14,11 @@ from normbench_cli.measure.memory import saved_activation_bytes
 
 @dataclass(frozen=True)
 class Subject:
-    """A piece of work to be timed, and what its forward pass keeps for backward."""
+    """A piece of work to be timed, what its forward pass keeps for backward, and the layer or model itself."""
 
     step: Callable[[], object]
     saved_bytes: int
+    model: nn.Module
 
 
 def layer_subject(
@@ -47,4 +48,4 @@ def layer_subject(
         # an identity gives the input back, whose gradient is the one that comes in
         torch.autograd.grad(y, [x, *layer.parameters()], gradient.to(y.dtype))
 
-    return Subject(step, saved_activation_bytes(forward, layer))
+    return Subject(step, saved_activation_bytes(forward, layer), layer)

@@ -26,7 +26,7 @@ def test_a_race_is_interleaved_and_finds_who_is_slower():
     assert min(slow.warmup, fast.warmup) >= 3
     found = ratio(slow, fast)
     assert found.low <= found.median <= found.high
-    assert 1.5 < found.median < 4
+    assert found.low > 1
     raced = calls[-16:]
     assert all(sorted(raced[i : i + 2]) == ["fast", "slow"] for i in range(0, 16, 2))
 

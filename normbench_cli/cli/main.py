@@ -1,0 +1,77 @@
+"""The program: its commands, and the one place where an error becomes a line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+import typer
+
+from normbench_cli import __version__
+from normbench_cli.cli import database, doctor, evaluate, listing, profile, report, runs, train
+from normbench_cli.errors import EXIT_ERROR, EXIT_INTERRUPTED, NormbenchError
+
+app = typer.Typer(
+    name="normbench",
+    help="The laboratory for normalization layers: train, measure and compare them, and keep what was found.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"normbench {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def normbench(
+    version: bool = typer.Option(False, "--version", callback=show_version, is_eager=True, help="Show the version."),
+) -> None:
+    """The laboratory for normalization layers: train, measure and compare them, and keep what was found."""
+
+
+app.command("train")(train.train)
+app.command("eval")(evaluate.evaluate)
+app.command("profile")(profile.profile)
+app.command("report")(report.report)
+app.add_typer(runs.app, name="runs")
+app.add_typer(database.app, name="db")
+app.command("list")(listing.show)
+app.command("doctor")(doctor.doctor)
+
+
+def main() -> NoReturn:
+    """Run a command; every error ends here, as one line on stderr."""
+    debug = "--debug" in sys.argv
+    try:
+        code = app(standalone_mode=False)
+    except NormbenchError as error:
+        code = fail(error, error.exit_code, debug)
+    except typer.TyperException as error:
+        code = fail(f"{error.format_message()} (see --help)", error.exit_code, debug)
+    except (KeyboardInterrupt, typer.Abort):
+        code = fail("interrupted", EXIT_INTERRUPTED, debug)
+    except BrokenPipeError:  # the reader of our output has gone, as in `normbench report | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as error:  # a fault of ours: still one line, and how to see more
+        kind = type(error).__name__
+        code = fail(f"unexpected {kind}: {error}; run again with --debug to see where", EXIT_ERROR, debug)
+    sys.exit(code or 0)
+
+
+def fail(message: object, code: int, debug: bool) -> int:
+    if debug:
+        import traceback
+
+        traceback.print_exc()
+    line = " ".join(str(message).split())
+    print(f"normbench: {line}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    main()

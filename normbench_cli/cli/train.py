@@ -1,0 +1,159 @@
+"""normbench train: one run or a grid of runs, recorded as they go."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from normbench_cli.cli import options
+from normbench_cli.config import FIELDS, RunConfig, make_config, read_seeds, read_settings
+from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError
+from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, Registry, split_list
+
+GRID = ("norm", "act", "model", "data", "objective")
+
+
+def setting(name: str, *flags: str, several: Registry | None = None) -> Any:
+    """An option that sets the config field of its name, explained by the field's own sentence."""
+    sentence = str(FIELDS[name].metadata["help"])
+    sentence = sentence[0].upper() + sentence[1:] + (" (several make a grid)." if several else ".")
+    complete = (lambda incomplete: [c for c in several.choices() if c.startswith(incomplete)]) if several else None
+    default = FIELDS[name].default
+    shown = str(default).lower() if default not in (None, "") else False
+    return typer.Option(*flags, help=sentence, show_default=shown, autocompletion=complete)
+
+
+def train(
+    norm: Annotated[list[str] | None, setting("norm", several=NORMS)] = None,
+    act: Annotated[list[str] | None, setting("act", several=ACTIVATIONS)] = None,
+    model: Annotated[list[str] | None, setting("model", several=MODELS)] = None,
+    data: Annotated[list[str] | None, setting("data", several=DATASETS)] = None,
+    objective: Annotated[list[str] | None, setting("objective", several=OBJECTIVES)] = None,
+    epochs: Annotated[int | None, setting("epochs")] = None,
+    iterations: Annotated[int | None, setting("iterations")] = None,
+    batch_size: Annotated[int | None, setting("batch_size")] = None,
+    lr: Annotated[float | None, setting("lr")] = None,
+    momentum: Annotated[float | None, setting("momentum")] = None,
+    weight_decay: Annotated[float | None, setting("weight_decay")] = None,
+    schedule: Annotated[str | None, setting("schedule")] = None,
+    seed: Annotated[
+        list[str] | None,
+        typer.Option("--seed", "--seeds", help="Seeds: 3, 0-9 or 1,5,7 (several make a grid).", show_default="0"),
+    ] = None,
+    device: Annotated[str | None, setting("device")] = None,
+    amp: Annotated[str | None, setting("amp")] = None,
+    compile: Annotated[bool | None, setting("compile", "--compile/--no-compile")] = None,
+    channels_last: Annotated[bool | None, setting("channels_last", "--channels-last/--no-channels-last")] = None,
+    workers: Annotated[int | None, setting("workers")] = None,
+    tag: Annotated[str | None, setting("tag")] = None,
+    note: Annotated[str | None, setting("note")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set any other field of the configuration.")
+    ] = None,
+    rerun: Annotated[bool, typer.Option("--rerun", help="Run the cells of a grid that are finished, too.")] = False,
+    db: options.Database = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Train one run, or a grid of runs, and record them.
+
+    Several values of --norm, --act, --model, --data, --objective or --seeds (repeated, or with commas) make a grid;
+    its finished cells are skipped.  A single run always runs.
+    """
+    given = {
+        name: value
+        for name, value in locals().items()
+        if name in FIELDS and value is not None and name not in (*GRID, "seed")
+    }
+    axes = {name: locals_list for name, locals_list in zip(GRID, (norm, act, model, data, objective), strict=True)}
+    configs = make_grid(read_settings(set_ or []) | given, axes, seed)
+    return run(configs, db, rerun=rerun, json=json, quiet=quiet)
+
+
+def make_grid(values: dict[str, Any], axes: dict[str, list[str] | None], seeds: list[str] | None) -> list[RunConfig]:
+    """Every combination of the values of the axes; equal ones once."""
+    from itertools import product
+
+    named: dict[str, list[Any]] = {
+        name: [spec for text in texts for spec in split_list(text)] for name, texts in axes.items() if texts
+    }
+    if seeds:
+        named["seed"] = list(read_seeds(seeds))
+    configs = [
+        make_config(values | dict(zip(named, combination, strict=True))) for combination in product(*named.values())
+    ]
+    return list({config.fingerprint(): config for config in configs}.values())
+
+
+def run(configs: list[RunConfig], db: str | None, *, rerun: bool, json: bool, quiet: bool) -> int:
+    """Check every cell, run those that have no result yet, show how they ended."""
+    from normbench_cli import places, runner
+    from normbench_cli.cli.output import hint, print_json
+    from normbench_cli.cli.progress import Watcher, stoppable
+    from normbench_cli.store import Store
+
+    runner.check(configs)
+    places.need_writable(places.home(), "NORMBENCH_HOME")
+    with Store.open(db) as store, stoppable():
+        wanted = configs if rerun or len(configs) == 1 else runner.new_configs(store, configs)
+        skipped = len(configs) - len(wanted)
+        outcomes = []
+        with Watcher(len(wanted), quiet=quiet or json) as watcher:
+            if len(configs) == 1:
+                watcher.begin(wanted[0])
+                outcomes.append(runner.execute(wanted[0], store, watcher))
+            else:
+                for outcome in runner.execute_all(wanted, store, watcher, watcher.begin):
+                    outcomes.append(outcome)
+                    watcher.ended(outcome)
+    if json:
+        print_json({"runs": [outcome.to_json() for outcome in outcomes]})
+    else:
+        show(outcomes)
+        if len(configs) > 1:
+            print(f"{len(wanted)} new, {skipped} already finished" + (" (--rerun runs them again)" if skipped else ""))
+        if outcomes:
+            hint("compare with `normbench report`", quiet)
+    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
+    if failed and len(failed) == len(configs):
+        raise NormbenchError(
+            f"all {len(failed)} runs failed, the first with: {failed[0].message}", "see `normbench runs list`"
+        )
+    return EXIT_INCOMPLETE if failed else EXIT_OK
+
+
+def show(outcomes: list[Any]) -> None:
+    """A row a run: what it was, how it ended, its last measurements."""
+    from normbench_cli.cli.output import print_table
+
+    rows = []
+    for outcome in outcomes:
+        metric = outcome.metrics.get
+        rows.append(
+            {
+                "run": outcome.run_id,
+                "norm": outcome.config.norm,
+                "act": outcome.config.act,
+                "model": outcome.config.model,
+                "data": outcome.config.data,
+                "seed": str(outcome.config.seed),
+                "state": outcome.state,
+                "train loss": number(metric("train/loss"), "{:.4f}"),
+                "test accuracy": number(metric("test/accuracy"), "{:.2%}"),
+                "step ms": number(metric("step_time_ms"), "{:.1f}"),
+                "samples/s": number(metric("samples_per_s"), "{:,.0f}"),
+                "solver iterations": number(metric("solver/iterations_mean"), "{:.2f}"),
+                "saved for backward": number((metric("saved_activation_bytes") or 0) / 2**20, "{:.1f} MiB"),
+            }
+        )
+    filled = {name for row in rows for name, text in row.items() if text != "-"}
+    print_table([{name: text for name, text in row.items() if name in filled} for row in rows])
+    for outcome in outcomes:
+        if outcome.message:
+            print(f"{outcome.config.norm} {outcome.config.act} seed {outcome.config.seed}: {outcome.message}")
+
+
+def number(value: float | None, form: str) -> str:
+    return "-" if value is None else form.format(value)

@@ -1,0 +1,73 @@
+"""Tables, JSON and hints as they reach people and programs."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from normbench_cli.cli.output import hint, plain, print_json, print_table
+
+ROWS = [{"name": "a", "value": "1.50"}, {"name": "longer", "value": "-"}, {"name": "c", "value": "-20", "more": "x\ny"}]
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_plain_columns_are_aligned_numbers_to_the_right():
+    assert plain(ROWS) == "name    value  more\na        1.50\nlonger      -\nc         -20  x y"
+
+
+def test_a_pipe_gets_no_escapes(capsys):
+    print_table(ROWS, "title", "caption")
+    assert capsys.readouterr().out == f"title\n{plain(ROWS)}\n\ncaption\n"
+
+
+def test_a_terminal_gets_a_drawn_table_with_words_as_they_are(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    print_table([{"note": "[red]not markup[/red]"}], title="title", caption="caption")
+    shown = sys.stdout.getvalue()
+    assert "[red]not markup[/red]" in shown
+    assert "━" in shown
+
+
+@pytest.mark.parametrize("tty", [False, True])
+def test_an_empty_table_is_no_error(monkeypatch, tty):
+    monkeypatch.setattr(sys, "stdout", Terminal() if tty else io.StringIO())
+    print_table([])
+
+
+def test_json_has_only_what_json_has(capsys):
+    values = [math.nan, math.inf, np.float64("nan"), np.int64(3), np.float32(0.5), True, None, (1, 2), Path("p")]
+    print_json({"values": values, "at": datetime(2026, 1, 1, tzinfo=UTC), 3: {"x": -math.inf}})
+    assert json.loads(capsys.readouterr().out) == {
+        "values": [None, None, None, 3, 0.5, True, None, [1, 2], "p"],
+        "at": "2026-01-01T00:00:00+00:00",
+        "3": {"x": None},
+    }
+
+
+def test_hints_go_to_stderr_unless_quiet(capsys):
+    hint("look")
+    hint("not this", quiet=True)
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "look\n")
+
+
+def test_a_poor_encoding_is_no_error(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    print_table([{"accuracy": "97.4 ± 0.2"}])
+    stream.flush()
+    assert b"97.4 ? 0.2" in stream.buffer.getvalue()

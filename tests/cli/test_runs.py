@@ -1,0 +1,135 @@
+"""normbench runs: list, show, rm."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+
+from normbench_cli import places
+
+
+def listed(ended) -> list[str]:
+    return [line.split()[0] for line in ended.out.splitlines()[1:]]
+
+
+def test_list_shows_the_newest_first(normbench, enter):
+    ids = [enter(0.5, 0.75, seed=seed, norm="popnorm") for seed in range(3)]
+    ended = normbench("runs", "list")
+    assert (ended.code, ended.err, listed(ended)) == (0, "", ids[::-1])
+    assert {"popnorm", "75.00%", "finished"} <= set(ended.out.split())
+    ended = normbench("runs", "list", "--limit", "2")
+    assert listed(ended) == ids[:0:-1]
+    assert "2 of 3" in ended.err
+    assert normbench("runs", "list", "--limit", "2", "-q").err == ""
+    assert listed(normbench("runs", "list", "--limit", "0")) == ids[::-1]
+
+
+@pytest.mark.parametrize("words", [["--state", "failed"], ["--tag", "t"], ["--where", "norm=bn"]], ids=" ".join)
+def test_list_narrows_down(normbench, enter, words):
+    enter(0.5, norm="none")
+    wanted = enter(0.5, norm="batchnorm", tag="t", state="failed")
+    assert listed(normbench("runs", "list", *words)) == [wanted]
+
+
+def test_list_for_programs(normbench, enter):
+    run_id = enter(0.5, float("nan"), norm="batchnorm")
+    (run,) = json.loads(normbench("runs", "list", "--json").out)["runs"]
+    assert (run["id"], run["status"], run["kind"]) == (run_id, "finished", "train")
+    assert run["config"] == {"epochs": 2, "seed": 0, "note": "", "norm": "batchnorm"}
+    assert run["metrics"] == {"test/accuracy": None, "train/loss": 0.5}
+    assert run["started_at"].endswith("+00:00")
+
+
+def test_list_of_nothing(normbench, enter, home):
+    ended = normbench("runs", "list")
+    assert (ended.code, ended.out) == (0, "")
+    assert "no database" in ended.err
+    assert not home.exists()
+    assert json.loads(normbench("runs", "list", "--json").out) == {"runs": []}
+    enter()
+    ended = normbench("runs", "list", "--tag", "t")
+    assert (ended.code, ended.out, ended.err) == (0, "", "no run is recorded like that\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [(["--state", "done"], "no run is ever 'done'"), (["--where", "x"], "key=value"), (["--limit", "-1"], "--limit")],
+)
+def test_wrong_usage_of_list(normbench, words, says):
+    ended = normbench("runs", "list", *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert says in ended.err
+
+
+def test_show_tells_everything(normbench, enter):
+    run_id = enter(*(epoch / 100 for epoch in range(1, 41)), norm="popnorm:kappa=4", note="a [bold] note")
+    ended = normbench("runs", "show", run_id[:6])
+    assert (ended.code, ended.err) == (0, "")
+    for words in ("popnorm:kappa=4", "a [bold] note", "here", "train --x", run_id, "test/accuracy", "0.4"):
+        assert words in ended.out
+    epochs = [int(line.split()[0]) for line in ended.out.split("\n\n")[-1].splitlines()[1:]]
+    assert (len(epochs), epochs[0], epochs[-1]) == (8, 1, 40)
+
+
+def test_show_for_programs(normbench, enter):
+    run_id = enter(0.5, 0.75)
+    (run,) = json.loads(normbench("runs", "show", run_id, "--json").out)["runs"]
+    assert (run["id"], run["status"], run["environment"]) == (run_id, "finished", {"host": "here"})
+    assert run["metrics"] == {"test/accuracy": 0.75, "train/loss": 0.5}
+    assert run["curve"][0] == {"epoch": 1, "metrics": {"test/accuracy": 0.5, "train/loss": 1.0}}
+
+
+def test_show_of_a_run_that_measured_nothing(normbench, enter):
+    assert normbench("runs", "show", enter(state="failed")).code == 0
+
+
+def test_rm_removes_rows_and_folder(normbench, enter, home):
+    gone, kept = enter(0.5), enter(0.5)
+    for run_id in (gone, kept):
+        places.run_folder(run_id).mkdir(parents=True)
+        (places.run_folder(run_id) / "checkpoint").touch()
+    ended = normbench("runs", "rm", gone[:7], "--yes")
+    assert (ended.code, ended.out) == (0, f"removed {gone}\n")
+    assert not places.run_folder(gone).exists()
+    assert places.run_folder(kept).exists()
+    assert listed(normbench("runs", "list")) == [kept]
+    assert json.loads(normbench("runs", "rm", kept, "--yes", "--json").out) == {"removed": [kept]}
+
+
+def test_rm_of_an_unknown_run_removes_nothing(normbench, enter):
+    run_id = enter(0.5)
+    assert normbench("runs", "rm", run_id, "ffffffffff", "--yes").code == 1
+    assert listed(normbench("runs", "list")) == [run_id]
+
+
+def test_rm_leaves_a_running_run_alone(normbench, enter):
+    run_id = enter(0.5, state="running")
+    ended = normbench("runs", "rm", run_id, "--yes")
+    assert ended.code == 1
+    assert "--force" in ended.err
+    assert normbench("runs", "rm", run_id, "--yes", "--force").code == 0
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 0), ("n\n", 1, 1)])
+def test_rm_asks(normbench, enter, monkeypatch, answer, code, left):
+    run_id = enter(0.5)
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    ended = normbench("runs", "rm", run_id)
+    assert ended.code == code
+    assert f"{run_id}" in ended.err
+    assert len(listed(normbench("runs", "list"))) == left
+
+
+def test_rm_asks_nobody_when_nobody_is_there(normbench, enter, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    ended = normbench("runs", "rm", enter(0.5))
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "--yes" in ended.err

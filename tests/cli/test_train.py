@@ -1,0 +1,127 @@
+"""Training from the command line: grids, skipping, interruption, evaluation, JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+TINY = ["--data", "digits:size=8", "--iterations", "2", "--batch-size", "64", "-q"]
+
+
+def runs(normbench, *words: str) -> list[dict]:
+    ended = normbench("train", *TINY, *words, "--json")
+    assert ended.code == 0, ended.err
+    return json.loads(ended.out)["runs"]
+
+
+def test_a_single_run_always_runs_and_gives_the_same_numbers(normbench):
+    (first,), (again,) = runs(normbench, "--norm", "bn"), runs(normbench, "--norm", "batchnorm")
+    assert first["fingerprint"] == again["fingerprint"]
+    assert first["id"] != again["id"]
+    for name in ("train/loss", "train/accuracy", "test/loss", "test/accuracy"):
+        assert first["metrics"][name] == again["metrics"][name]
+    assert first["status"] == "finished"
+    assert first["config"]["norm"] == "batchnorm"
+    assert {"step_time_ms", "samples_per_s", "peak_memory_bytes", "saved_activation_bytes"} <= set(first["metrics"])
+
+
+def test_a_grid_skips_what_is_finished(normbench):
+    grid = ["--norm", "batchnorm,none", "--act", "relu", "--act", "tanh", "--seeds", "0-1"]
+    assert len(runs(normbench, *grid)) == 8
+    assert runs(normbench, *grid) == []
+    assert "0 new, 8 already finished" in normbench("train", *TINY, *grid).out
+    assert len(runs(normbench, *grid, "--seeds", "2")) == 4
+    assert len(runs(normbench, "--norm", "batchnorm,none", "--act", "relu", "--rerun")) == 2
+
+
+def test_divergence_is_a_recorded_result(normbench):
+    (run,) = runs(normbench, "--norm", "none", "--lr", "1e30")
+    assert run["status"] == "diverged"
+    assert run["metrics"]["train/loss"] is None  # JSON has no infinity
+    shown = json.loads(normbench("runs", "list", "--json").out)["runs"]
+    assert shown[0]["status"] == "diverged"
+
+
+def test_a_cell_that_fails_costs_only_itself(normbench, monkeypatch):
+    from normbench_cli import build
+
+    real = build.build
+
+    def fail_for_tanh(config):
+        if config.act == "tanh":
+            raise RuntimeError("no luck")
+        return real(config)
+
+    monkeypatch.setattr(build, "build", fail_for_tanh)
+    ended = normbench("train", *TINY, "--norm", "batchnorm", "--act", "relu,tanh", "--json")
+    assert ended.code == 5
+    assert {run["config"]["act"]: run["status"] for run in json.loads(ended.out)["runs"]} == {
+        "relu": "finished",
+        "tanh": "failed",
+    }
+
+
+def test_ctrl_c_ends_in_its_state_with_everything_recorded(normbench, monkeypatch):
+    from normbench_cli.engine import loop
+
+    real = loop.train_step
+    calls = []
+
+    def interrupt_later(*args):
+        calls.append(1)
+        if len(calls) == 30:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(loop, "train_step", interrupt_later)
+    ended = normbench("train", "--data", "digits:size=8", "--epochs", "9", "--norm", "batchnorm", "-q")
+    assert ended.code == 130
+    (run,) = json.loads(normbench("runs", "list", "--json").out)["runs"]
+    assert run["status"] == "interrupted"
+    shown = json.loads(normbench("runs", "show", run["id"], "--json").out)
+    assert "train/loss" in json.dumps(shown)
+
+
+def test_eval_gives_what_training_gave_and_adds_it(normbench):
+    (run,) = runs(normbench, "--norm", "batchnorm")
+    (again,) = json.loads(normbench("eval", run["id"][:6], "--json").out)["runs"]
+    assert again["metrics"]["test/accuracy"] == run["metrics"]["test/accuracy"]
+    assert again["metrics"]["test/loss"] == pytest.approx(run["metrics"]["test/loss"], abs=1e-12)
+
+
+def test_nothing_but_results_on_stdout_when_piped(normbench):
+    ended = normbench("train", *TINY, "--norm", "batchnorm")
+    assert "\x1b" not in ended.out + ended.err
+    assert "finished" in ended.out
+    assert ended.err == ""
+
+
+def test_profile_measures_every_contender_against_both_references(normbench):
+    words = ["--shape", "8x4x6x6", "--data", "digits:size=8", "--batch-size", "16", "--rounds", "5", "--json"]
+    ended = normbench("profile", "--norm", "popnorm", *words)
+    assert ended.code == 0, ended.err
+    document = json.loads(ended.out)
+    keys = {"contender", "reference", "dtype", "device", "metric", "median", "iqr", "p95", "n", "ratio"}
+    for result in document["results"]:
+        assert keys <= set(result)
+        assert ("shape" in result) != ("model" in result)
+    seen = {(r["contender"], r["reference"], "model" in r, r["metric"]) for r in document["results"]}
+    assert len(seen) == len(document["results"]) == 3 * 2 * 2 * 2
+    own = [r for r in document["results"] if r["contender"] == r["reference"] and r["metric"] == "step_time_ms"]
+    assert all(r["ratio"] == 1 for r in own)
+
+
+@pytest.mark.parametrize("kind", ["norms", "models", "activations", "data", "objectives", "schedules"])
+def test_list_shows_every_entry(normbench, kind):
+    from normbench_cli.cli.listing import KINDS
+
+    names = {row["name"] for row in json.loads(normbench("list", kind, "--json").out)[kind]}
+    assert names == set(KINDS[kind].entries)
+    assert all(name in normbench("list", kind).out for name in names)
+
+
+def test_doctor_finds_nothing_wrong(normbench):
+    ended = normbench("doctor", "--json")
+    assert ended.code == 0
+    assert all(check["ok"] for check in json.loads(ended.out).values())

@@ -1,0 +1,166 @@
+"""What the probes say against the same taken by hand, and that they change nothing."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from normbench_cli.measure.probes import Drift, Probes, first_block, mode_gap
+from normbench_cli.models import MODELS
+
+
+def resnet(norm: str = "batchnorm") -> nn.Module:
+    torch.manual_seed(0)
+    return MODELS.build("resnet20", norm=norm, num_classes=3, in_channels=1)
+
+
+def train(net: nn.Module, steps: int, probes: Probes | None = None) -> None:
+    draw = torch.Generator().manual_seed(0)
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    for _ in range(steps):
+        x, y = torch.randn(8, 1, 8, 8, generator=draw), torch.randint(0, 3, (8,), generator=draw)
+        optimizer.zero_grad()
+        F.cross_entropy(net(x), y).backward()
+        optimizer.step()
+        if probes:
+            probes.step()
+
+
+def test_lengths_of_the_first_blocks_weights():
+    net = resnet()
+    probes = Probes(net)
+    train(net, 2, probes)
+    latest, series, steps = probes.read()
+    convs = {
+        name: m.weight for name, m in net.get_submodule(first_block(net)).named_modules() if isinstance(m, nn.Conv2d)
+    }
+    assert len(convs) == 2
+    for name, weight in convs.items():
+        assert latest[f"weights/l2/{name}"] == pytest.approx(weight.norm().item(), rel=1e-6)
+    joint = torch.cat([weight.flatten() for weight in convs.values()]).norm().item()
+    assert latest["weights/l2"] == pytest.approx(joint, rel=1e-6)
+    assert steps == [1, 2]
+    assert all(len(values) == 2 for values in series.values())
+    assert probes.read() == ({}, {}, [])
+
+
+def test_the_chosen_channel_of_the_first_batch_norm():
+    net = resnet()
+    norm = next(m for m in net.get_submodule(first_block(net)).modules() if hasattr(m, "running_mean"))
+    nn.init.normal_(norm.weight)
+    nn.init.normal_(norm.bias)
+    seen = []
+    norm.register_forward_hook(lambda m, inputs, output: seen.append((inputs[0], m.weight.clone(), m.bias.clone())))
+    probes = Probes(net, every=2, channel=3)
+    train(net, 5, probes)
+    _, series, steps = probes.read()
+    assert steps == [1, 3, 5]
+    for row, (x, gamma, beta) in enumerate(seen[::2]):
+        values = x[:, 3].double()
+        want = (gamma[3] ** 2 - values.var(correction=0)).abs(), (beta[3] - values.mean()).abs()
+        assert series["bn/gamma2_minus_sigma2"][row] == pytest.approx(want[0].item(), rel=1e-4)
+        assert series["bn/beta_minus_mu"][row] == pytest.approx(want[1].item(), rel=1e-4, abs=1e-6)
+
+
+def test_direction_and_length_of_weight_normalized_layers():
+    net = resnet("weightnorm")
+    probes = Probes(net)
+    train(net, 1, probes)
+    latest, _, _ = probes.read()
+    op = next(m for m in net.get_submodule(first_block(net)).modules() if isinstance(m, nn.Conv2d))
+    g, v = op.parametrizations.weight.original0, op.parametrizations.weight.original1
+    name = next(key.removeprefix("weights/l2_g/") for key in latest if key.startswith("weights/l2_g/"))
+    assert latest[f"weights/l2_g/{name}"] == pytest.approx(g.norm().item(), rel=1e-6)
+    assert latest[f"weights/l2/{name}"] == pytest.approx(v.norm().item(), rel=1e-6)
+    assert "bn/beta_minus_mu" not in latest
+
+
+def test_phi_of_layers_that_learn_it():
+    class Learns(nn.Module):
+        def __init__(self, phi):
+            super().__init__()
+            self.raw = nn.Parameter(torch.tensor(phi))
+
+        @property
+        def phi(self):
+            return self.raw
+
+        def forward(self, x):
+            return x
+
+    net = nn.Sequential(nn.Linear(2, 2), Learns([1.2, 1.4]), nn.Linear(2, 2), Learns([2.0]))
+    probes = Probes(net)
+    probes.step()
+    latest, _, _ = probes.read()
+    assert [latest[f"phi/{name}"] for name in ("min", "max")] == pytest.approx([1.2, 2.0])
+    assert latest["phi/mean"] == pytest.approx(4.6 / 3)
+
+
+def test_watching_changes_nothing():
+    plain, watched = resnet(), resnet()
+    train(plain, 3)
+    probes = Probes(watched)
+    drift = Drift(watched)
+    train(watched, 3, probes)
+    probes.read()
+    drift.read()
+    torch.testing.assert_close(watched.state_dict(), plain.state_dict(), rtol=0, atol=0)
+    probes.close()
+    assert not any(m._forward_hooks for m in watched.modules())
+
+
+def test_evaluation_is_not_looked_at():
+    net = resnet()
+    probes = Probes(net)
+    with torch.no_grad():
+        net.eval()(torch.randn(4, 1, 8, 8))
+    probes.step()
+    latest, _, _ = probes.read()
+    assert torch.tensor(latest["bn/beta_minus_mu"]).isnan()
+
+
+def test_drift_of_running_statistics():
+    net = nn.BatchNorm1d(2)
+    net.running_mean.copy_(torch.tensor([3.0, 4.0]))
+    drift = Drift(net)
+    net.running_mean.copy_(torch.tensor([3.0, 5.0]))
+    assert drift.read() == pytest.approx({"drift/running_mean": 0.2, "drift/running_var": 0.0})
+    assert drift.read() == pytest.approx({"drift/running_mean": 0.0, "drift/running_var": 0.0})
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_gap_between_the_modes(training):
+    net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(), nn.Linear(4, 2)).train(training)
+    x, y = torch.randn(16, 3), torch.randint(0, 2, (16,))
+    before = {name: value.clone() for name, value in net.state_dict().items()}
+    torch.manual_seed(5)
+    gap = mode_gap(net, x, y)
+    drawn = torch.rand(1)
+    torch.manual_seed(5)
+    assert torch.equal(drawn, torch.rand(1))
+    torch.testing.assert_close(net.state_dict(), before, rtol=0, atol=0)
+    assert net.training is training
+    torch.manual_seed(5)
+    with torch.no_grad():
+        want = F.cross_entropy(net.eval()(x), y)
+        want = want - F.cross_entropy(net.train()(x), y)
+    assert gap.item() == pytest.approx(want.item(), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("net", "block"),
+    [
+        (nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2)), ""),
+        (nn.ModuleDict({"layer1": nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)))}), "layer1.0"),
+    ],
+)
+def test_the_first_block_is_found(net, block):
+    assert first_block(net) == block
+
+
+@pytest.mark.parametrize("wrong", [{"every": 0}, {"channel": 99}])
+def test_wrong_settings_are_one_sentence(wrong):
+    with pytest.raises(ValueError, match="every|channel"):
+        Probes(resnet(), **wrong)

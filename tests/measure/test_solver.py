@@ -1,0 +1,35 @@
+"""What solvers count comes together in one set of metrics, and counting begins anew after each look."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from normbench_cli.measure.solver import solver_metrics
+
+
+class Counting(nn.Module):
+    """A layer that says it iterated."""
+
+    def __init__(self, mean: float, most: float):
+        super().__init__()
+        self.facts = {"iterations_mean": mean, "iterations_max": most, "unconverged": 0.5, "residual": mean / 10}
+
+    def solver_statistics(self):
+        return {name: torch.tensor(value) for name, value in self.facts.items()}
+
+    def reset_solver_statistics(self):
+        self.facts = dict.fromkeys(self.facts, 0.0)
+
+
+def test_layers_are_put_together():
+    net = nn.Sequential(Counting(1, 4), nn.ReLU(), Counting(3, 5))
+    metrics = solver_metrics(net)
+    assert metrics["solver/iterations_mean"] == 2
+    assert metrics["solver/iterations_max"] == 5
+    assert metrics["solver/unconverged"] == 0.5
+    assert solver_metrics(net)["solver/iterations_max"] == 0
+
+
+def test_a_model_without_solvers_has_no_such_metrics():
+    assert solver_metrics(nn.Linear(1, 1)) == {}
