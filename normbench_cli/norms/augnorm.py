@@ -1,0 +1,126 @@
+"""The layer `augnorm`: batch normalization about the generalized geometric median, for one fixed phi."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from normbench_cli.norms.ggm import generalized_median
+from normbench_cli.norms.ggm_normalize import Normalize, Plan
+from normbench_cli.norms.ggm_solver import check_phi, parse_solver
+from normbench_cli.norms.statistics import columns, like, normalize_about, working_dtype
+from normbench_cli.registry import NORMS
+
+ACCELERATOR_ROUNDS = 8  # steps where nobody may look whether they are enough
+SMALL = 2**14
+
+
+@NORMS.register("augnorm", paper="AugNorm", placement="after", needs_batch=True, removes_mean=True)
+class AugNorm(nn.Module):
+    """Batch normalization about the generalized geometric median instead of the mean.
+
+        mu = argmin_y sum |x - y|^phi,   sigma^2 = mean (x - mu)^2,   y = gamma (x - mu) / sqrt(sigma^2 + eps) + beta
+
+    for each channel over the batch and all positions; in evaluation with running mu and (biased) sigma^2, which change
+    in training only.  phi = 2 is BatchNorm.  Source: "Augmented Normalization: Differentiating the Generalized
+    Geometric Median", with the signs of Newton's step (E1), of dmu/dx (E2) and of dl/dsigma^2 (E3, E4) corrected.
+
+    phi: from 1 (median) over 2 (mean) to 16, or inf (mid-range)
+    eps: added to sigma^2
+    momentum: share of the new batch in the running statistics
+    affine: learn gamma and beta
+    solver: safe (bracketed; converges always) or newton:iterations=4 (the papers' plain iteration)
+    """
+
+    running_mean: Tensor
+    running_var: Tensor
+    num_batches_tracked: Tensor
+    start: Tensor
+    record: Tensor
+
+    def __init__(
+        self,
+        num_features: int,
+        phi: float = 1.5,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        solver: str = "safe",
+    ) -> None:
+        super().__init__()
+        check_phi(phi)
+        self.num_features, self.eps, self.momentum, self.solver = num_features, eps, momentum, solver
+        self.fixed_phi: float | None = float(phi)
+        self.iterations = parse_solver(solver)
+        self.weight = nn.Parameter(torch.ones(num_features)) if affine else None
+        self.bias = nn.Parameter(torch.zeros(num_features)) if affine else None
+        self.register_buffer("running_mean", torch.zeros(num_features))
+        self.register_buffer("running_var", torch.ones(num_features))
+        self.register_buffer("num_batches_tracked", torch.tensor(0))
+        # Where the next search starts, (mu - mean) / sd.  Part of the state: a resumed training repeats every bit.
+        self.register_buffer("start", torch.zeros(num_features))
+        self.register_buffer("record", torch.zeros(5), persistent=False)
+
+    def plan(self, x: Tensor) -> Plan:
+        phi = self.fixed_phi
+        if self.iterations is not None:
+            return Plan(phi, self.eps, self.iterations, plain=True, above_two=phi is not None and phi > 2)
+        blind = x.device.type != "cpu" or torch.compiler.is_compiling()
+        few = x.numel() < SMALL * self.num_features  # fewer values, less like the batch before
+        rounds = ACCELERATOR_ROUNDS if blind else 3 if few else 2
+        return Plan(phi, self.eps, rounds, above_two=phi is not None and phi > 2)
+
+    def exponent(self) -> Tensor | None:
+        """phi as a tensor, where it is one."""
+        return None
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.ndim < 2 or x.shape[1] != self.num_features:
+            raise ValueError(f"expected (N, {self.num_features}, ...), got {tuple(x.shape)}: check num_features")
+        if not self.training:
+            return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)
+        if self.fixed_phi in (1.0, float("inf")):
+            flat = columns(x)
+            data = flat.to(working_dtype(flat))
+            mu = generalized_median(data, self.fixed_phi, 0 if data.ndim == 2 else (0, 2))
+            y, var = normalize_about(data, mu, self.weight, self.bias, self.eps)
+            y, offset = like(y.to(x.dtype), x), None
+        else:
+            y, mu, var, offset, record = Normalize.apply(
+                x, self.weight, self.bias, self.exponent(), self.start, self.record, self.plan(x)
+            )
+            self.record.copy_(record)
+        with torch.no_grad():
+            self.running_mean.lerp_(mu.detach().to(self.running_mean.dtype), self.momentum)
+            self.running_var.lerp_(var.detach().to(self.running_var.dtype), self.momentum)
+            self.num_batches_tracked.add_(1)
+            if offset is not None:
+                self.start.lerp_(offset.to(self.start.dtype), 0.5)
+        return y
+
+    def solver_statistics(self) -> dict[str, Tensor]:
+        """Since the last reset: iterations (mean over steps and channels, most), share of channels not converged,
+        largest error bound in standard deviations.  Tensors: nothing waits until somebody reads them."""
+        calls = self.record[0].clamp_min(1)
+        return {
+            "iterations_mean": self.record[1] / calls,
+            "iterations_max": self.record[2].clone(),
+            "unconverged": self.record[3] / calls,
+            "residual": self.record[4].clone(),
+        }
+
+    def reset_solver_statistics(self) -> None:
+        self.record.zero_()
+
+    def _load_from_state_dict(self, state: Mapping[str, Any], prefix: str, *args: Any) -> None:
+        """A BatchNorm's state fits: it lacks only where to start."""
+        known = dict(state)
+        known.setdefault(f"{prefix}start", self.start)
+        super()._load_from_state_dict(known, prefix, *args)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_features}, phi={self.fixed_phi:g}, eps={self.eps:g}, solver={self.solver}"

@@ -1,0 +1,64 @@
+"""The layer `diffphi`: `augnorm` that learns its phi, one for each channel."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from normbench_cli.norms.augnorm import AugNorm
+from normbench_cli.norms.ggm_normalize import Plan
+from normbench_cli.norms.ggm_solver import check_phi
+from normbench_cli.registry import NORMS
+
+
+@NORMS.register("diffphi", paper="AugNorm", placement="after", needs_batch=True, removes_mean=True)
+class DiffPhi(AugNorm):
+    """AugNorm with phi learned per channel, held inside its range by its parametrization.
+
+        phi = low + (high - low) sigmoid(phi_raw),
+        dmu/dphi = sum d w ln|d| / ((phi-1) sum w),   d = x - mu,   w = |d|^(phi-2)
+
+    A phi that is cut off at a bound after each step has no gradient there and sticks; this one has.  Source:
+    "Augmented Normalization", Algorithm 1, with dmu/dphi corrected: printed it is phi times too small (E5).
+
+    init, low, high: phi at the beginning, and its range
+    eps, momentum, affine, solver: as in augnorm
+
+    ``phi_raw.weight_decay_group`` is "phi", so that an optimizer can leave it out of weight decay, which would pull phi
+    to the middle of its range.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        init: float = 1.5,
+        low: float = 1.2,
+        high: float = 2.0,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        solver: str = "safe",
+    ) -> None:
+        if not 1 < low < init < high <= 16:
+            raise ValueError(f"1 < low < init < high <= 16 does not hold for {low:g}, {init:g}, {high:g}: change them")
+        super().__init__(num_features, phi=init, eps=eps, momentum=momentum, affine=affine, solver=solver)
+        check_phi(high)
+        self.low, self.high, self.fixed_phi = low, high, None
+        share = (init - low) / (high - low)
+        self.phi_raw = nn.Parameter(torch.full((num_features,), math.log(share / (1 - share))))
+        self.phi_raw.weight_decay_group = "phi"  # type: ignore[attr-defined]
+
+    @property
+    def phi(self) -> Tensor:
+        return self.low + (self.high - self.low) * torch.sigmoid(self.phi_raw)
+
+    def exponent(self) -> Tensor:
+        return self.phi
+
+    def plan(self, x: Tensor) -> Plan:
+        return super().plan(x)._replace(above_two=self.high > 2)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_features}, phi in [{self.low:g}, {self.high:g}], eps={self.eps:g}, solver={self.solver}"

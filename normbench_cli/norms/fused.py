@@ -1,0 +1,92 @@
+"""Running a function of tensors as one compiled kernel where that pays, and as it is written where it doesn't.
+
+The function is traced once for each set of shapes and given to inductor, the compiler behind torch.compile, which keeps
+its results on disk for the next process.  Going to inductor directly saves the guards, which cost as much as a small
+layer.  Whether a shape is compiled depends on the shape alone, never on what came before: a training that is resumed
+repeats every bit.  Without a compiler the same function runs as plain PyTorch.
+
+``NORMBENCH_COMPILE``: auto (default), always, never.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+LARGE = 2**20  # elements; below, starting a compiler costs more than it will save
+
+log = logging.getLogger(__name__)
+
+
+def is_plain(x: Tensor) -> bool:
+    """A real tensor with data, outside any tracing: one may look at values and start a compiler."""
+    return type(x) in (Tensor, torch.nn.Parameter) and x.device.type != "meta" and not torch.compiler.is_compiling()
+
+
+def may_look(x: Tensor) -> bool:
+    """On a CPU reading a value costs nothing; on an accelerator it waits for the device."""
+    return is_plain(x) and x.device.type == "cpu"
+
+
+class Fused:
+    """``f(*tensors, **options)`` with f compiled for each (first tensor, options); options are hashable constants."""
+
+    broken = False  # one failure of the compiler is enough: it is missing, or does not work here
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.compiled: dict[Hashable, Callable[..., Any]] = {}
+
+    def __call__(self, *tensors: Tensor | None, **options: Hashable) -> Any:
+        first = tensors[0]
+        assert first is not None
+        if Fused.broken or not is_plain(first):
+            return self.function(*tensors, **options)
+        policy = os.environ.get("NORMBENCH_COMPILE", "auto")
+        if policy == "never" or (policy == "auto" and first.numel() < LARGE):
+            return self.function(*tensors, **options)
+        key = (
+            first.shape,
+            first.dtype,
+            first.device,
+            tuple(None if t is None else t.dtype for t in tensors),
+            tuple(options.values()),
+            torch.get_num_threads(),
+        )
+        ready = self.compiled.get(key)
+        if ready is None:
+            ready = self.compiled[key] = self._compile(tensors, options)
+        return ready(*tensors)
+
+    def _compile(self, tensors: Sequence[Tensor | None], options: dict[str, Hashable]) -> Callable[..., Any]:
+        present = [t is not None for t in tensors]
+
+        def spread_out(given: Sequence[Tensor]) -> list[Tensor | None]:
+            rest = iter(given)
+            return [next(rest) if there else None for there in present]
+
+        def plain(*given: Tensor) -> Any:
+            return self.function(*spread_out(given), **options)
+
+        given: list[Any] = [t.detach() for t in tensors if t is not None]
+        try:
+            from torch._inductor import compile as inductor
+            from torch.fx.experimental.proxy_tensor import make_fx
+
+            with warnings.catch_warnings(), torch.no_grad():
+                warnings.simplefilter("ignore")
+                run = inductor(make_fx(plain, tracing_mode="fake")(*given), given)
+                run(*given)  # the first call may still find the C++ compiler missing
+        except Exception as error:
+            Fused.broken = True
+            log.warning("norm layers run uncompiled: %s", str(error).partition("\n")[0])
+            return lambda *all_of_them: self.function(*all_of_them, **options)
+        if all(present):
+            return run
+        return lambda *all_of_them: run(*(t for t in all_of_them if t is not None))

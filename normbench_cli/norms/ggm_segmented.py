@@ -1,0 +1,130 @@
+"""The generalized geometric median of each graph in a batch of graphs: rows of x belong to segments.
+
+mu[g, c] minimizes sum |x_ic - y|^phi_c over the rows i of segment g.  The search is the one of `ggm_solver`; only the
+sums differ (index_add).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from normbench_cli.norms.ggm_solver import (
+    ACCURACY,
+    REACH,
+    TINY,
+    Sums,
+    begin,
+    newton,
+    search,
+    weights,
+)
+
+
+class Found(NamedTuple):
+    """Per segment and channel."""
+
+    mu: Tensor
+    iterations: Tensor
+    converged: Tensor
+    error: Tensor
+
+
+def segment_sum(x: Tensor, batch: Tensor, segments: int) -> Tensor:
+    return x.new_zeros(segments, *x.shape[1:]).index_add_(0, batch, x)
+
+
+def segment_mean(x: Tensor, batch: Tensor, segments: int, sizes: Tensor) -> Tensor:
+    return segment_sum(x, batch, segments) / sizes.unsqueeze(-1)
+
+
+def segment_sizes(x: Tensor, batch: Tensor, segments: int) -> Tensor:
+    """Rows in each segment; an empty one counts as one row, so that nothing divides by zero."""
+    return segment_sum(torch.ones_like(x[:, 0]), batch, segments).clamp_min(1)
+
+
+def segmented_median(
+    x: Tensor,
+    phi: float | Tensor,
+    batch: Tensor,
+    segments: int,
+    plain: int | None = None,
+    rounds: int = 80,
+    look: bool = False,
+) -> Found:
+    """x (rows, channels), phi in (1, 16] (a number or one a channel), batch: the segment of each row."""
+    tensor = phi if isinstance(phi, Tensor) else None
+    number = None if isinstance(phi, Tensor) else float(phi)
+    return Found(*_SegmentedMedian.apply(x, tensor, number, batch, segments, plain, rounds, look))
+
+
+class _SegmentedMedian(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        phi: Tensor | None,
+        number: float | None,
+        batch: Tensor,
+        segments: int,
+        plain: int | None,
+        rounds: int,
+        look: bool,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        power = number if phi is None else phi.to(x.dtype)
+        assert power is not None
+        accuracy = ACCURACY[x.dtype]
+        sizes = segment_sizes(x, batch, segments)
+        rows = batch.unsqueeze(-1).expand_as(x)
+        mean = segment_mean(x, batch, segments, sizes)
+        spread = segment_mean((x - mean[batch]).square(), batch, segments, sizes).sqrt()
+        empty = x.new_zeros(segments, x.shape[1])
+        low = empty.scatter_reduce(0, rows, x, "amin", include_self=False)
+        high = empty.scatter_reduce(0, rows, x, "amax", include_self=False)
+        floor = (spread * accuracy.floor).clamp_min(TINY)
+        unit = (high - low).clamp_min(TINY)
+        if plain is not None:
+            state = newton(mean, _sums(x, power, batch, floor, unit, spread), power, spread, plain)
+        else:
+            state = begin(mean, low, high, done=~torch.isfinite(mean))
+            state = search(state, _sums(x, power, batch, floor, unit, spread), power, spread, accuracy, rounds, look)
+        mu = torch.where(torch.isfinite(mean), state.y, torch.nan)
+        ctx.save_for_backward(x, phi, batch, mu, floor, unit)
+        ctx.number = number
+        ctx.mark_non_differentiable(state.iterations, state.done, state.error)
+        return mu, state.iterations, state.done, state.error
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+        x, phi, batch, mu, floor, unit = ctx.saved_tensors
+        power = ctx.number if phi is None else phi.to(x.dtype)
+        d = x - mu[batch]
+        distance = torch.maximum(d.abs(), floor[batch])
+        w = weights(distance, power, unit[batch])
+        share = grad / segment_sum(w, batch, len(mu)).clamp_min(TINY)
+        dphi = None
+        if phi is not None:
+            slope = segment_sum(d * w * (distance / unit[batch]).log(), batch, len(mu))
+            dphi = ((share * slope).sum(0) / (power - 1)).to(phi.dtype)
+        return w * share[batch], dphi, None, None, None, None, None, None
+
+
+def _sums(
+    x: Tensor, phi: float | Tensor, batch: Tensor, floor: Tensor, unit: Tensor, spread: Tensor
+) -> Callable[[Tensor], Sums]:
+    segments = len(floor)
+    floor, unit, reach = floor[batch], unit[batch], (spread * REACH)[batch]
+
+    def sums(y: Tensor) -> Sums:
+        d = x - y[batch]
+        distance = torch.maximum(d.abs(), floor)
+        w = weights(distance, phi, unit)
+        parts = torch.stack([d * w, w, w * (reach / distance).clamp_max(1.0)], 1)
+        return Sums(*segment_sum(parts, batch, segments).unbind(1))
+
+    return sums

@@ -1,0 +1,74 @@
+"""AugGraphNorm: GraphNorm at phi = 2, each graph its own median, right gradients."""
+
+import warnings
+
+import pytest
+import torch
+from torch.autograd import gradcheck
+from torch.func import functional_call
+
+from normbench_cli.norms.auggraphnorm import AugGraphNorm
+from normbench_cli.norms.ggm import generalized_median
+from normbench_cli.norms.ggm_segmented import segmented_median
+
+BATCH = torch.tensor([0] * 5 + [1] * 4 + [2] * 3 + [3])
+
+
+def test_phi_2_is_graphnorm():
+    with warnings.catch_warnings():  # its import uses what torch has deprecated
+        warnings.simplefilter("ignore")
+        from torch_geometric.nn import GraphNorm
+    torch.manual_seed(0)
+    x = torch.randn(13, 3)
+    ours, theirs = AugGraphNorm(3, phi=2.0, eps=1e-5), GraphNorm(3, eps=1e-5)
+    for alpha in (1.0, 0.3):
+        torch.nn.init.constant_(ours.alpha, alpha)
+        torch.nn.init.constant_(theirs.mean_scale, alpha)
+        assert torch.allclose(ours(x, BATCH, 4), theirs(x, BATCH), atol=1e-5)
+
+
+@pytest.mark.parametrize("phi", [1.05, 1.2, 1.5, 3.0])
+@pytest.mark.parametrize("tied", [False, True])
+def test_each_segment_finds_its_own_median(phi, tied):
+    torch.manual_seed(0)
+    x = torch.randint(0, 3, (13, 4)).double() if tied else torch.randn(13, 4, dtype=torch.float64)
+    found = segmented_median(x, phi, BATCH, 4, look=True)
+    assert found.converged.all()
+    for graph in range(4):
+        assert torch.allclose(found.mu[graph], generalized_median(x[graph == BATCH], phi), atol=1e-9)
+
+
+@pytest.mark.parametrize("learn_phi", [False, True])
+def test_gradients(learn_phi):
+    torch.manual_seed(0)
+    layer = AugGraphNorm(3, learn_phi=learn_phi).double()
+    names = [name for name, _ in layer.named_parameters()]
+    values = [(p + 0.2 * torch.randn_like(p)).detach().requires_grad_() for p in layer.parameters()]
+    x = torch.randn(13, 3, dtype=torch.float64, requires_grad=True)
+    call = lambda x, *p: functional_call(layer, dict(zip(names, p, strict=True)), (x, BATCH))  # noqa: E731
+    assert gradcheck(call, (x, *values))
+
+
+def test_number_of_graphs_and_single_graph_are_worked_out():
+    layer, x = AugGraphNorm(3), torch.randn(13, 3)
+    assert torch.equal(layer(x, BATCH), layer(x, BATCH, 4))
+    alone = torch.zeros(13, dtype=torch.long)
+    assert torch.equal(layer(x), layer(x, alone, 1))
+    assert layer.solver_statistics()["unconverged"] == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch's own tracer does
+def test_meta_device_and_no_graph_break():
+    layer = AugGraphNorm(3).to("meta")
+    x = torch.randn(13, 3, device="meta", requires_grad=True)
+    layer(x, BATCH.to("meta"), 4).sum().backward()
+    assert x.grad.shape == x.shape
+    layer, x = AugGraphNorm(3), torch.randn(13, 3)
+    traced = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    assert torch.allclose(traced(x, BATCH, 4), layer(x, BATCH, 4), atol=1e-4)
+
+
+@pytest.mark.parametrize("phi", [1.0, 0.5, float("inf")])
+def test_phi_without_a_search_is_refused(phi):
+    with pytest.raises(ValueError, match="phi"):
+        AugGraphNorm(3, phi=phi)

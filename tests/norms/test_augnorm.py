@@ -1,0 +1,210 @@
+"""AugNorm: BatchNorm at phi = 2, right gradients, unbroken by hard inputs, ready for compilers and accelerators."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.autograd import gradcheck
+from torch.func import functional_call
+
+from normbench_cli.norms.augnorm import AugNorm
+from normbench_cli.norms.ggm import generalized_median
+from normbench_cli.registry import NORMS
+
+SPECS = ["augnorm", "augnorm:phi=1", "augnorm:phi=inf", "augnorm:phi=3", "augnorm:solver=newton:iterations=8"]
+SPECS += ["diffphi", "mediannorm", "popnorm", "popnorm:divide=l1", "popnorm:stats=group,groups=2"]
+SHAPES = [(8, 4), (8, 4, 5), (8, 4, 5, 5), (4, 4, 3, 3, 3)]
+
+
+def inputs(shape, last=False, dtype=torch.float32):
+    torch.manual_seed(0)
+    x = torch.randn(shape, dtype=dtype) * 2 + 3
+    return x.to(memory_format=torch.channels_last) if last else x
+
+
+def step(layer, x):
+    x = x.detach().clone().requires_grad_()
+    y = layer(x)
+    y.mul(torch.linspace(-1, 2, y.numel(), dtype=y.dtype).view(y.shape)).sum().backward()
+    return y.detach(), x.grad
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-12)])
+@pytest.mark.parametrize("last", [False, True])
+def test_phi_2_is_batchnorm(dtype, tolerance, last):
+    ours, torchs = AugNorm(4, phi=2).to(dtype), nn.BatchNorm2d(4).to(dtype)
+    x = inputs((16, 4, 5, 5), last, dtype)
+    (y, grad), (y_torch, grad_torch) = step(ours, x), step(torchs, x)
+    for a, b in ((y, y_torch), (grad, grad_torch), (ours.running_mean, torchs.running_mean)):
+        assert float((a - b).abs().max()) <= tolerance * max(1, float(b.abs().max()))
+    assert torch.allclose(ours.weight.grad, torchs.weight.grad, atol=tolerance * 100)
+    assert y.stride() == y_torch.stride()
+    assert torch.allclose(ours.running_var * 400 / 399, torchs.running_var, rtol=1e-2)  # biased against unbiased
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_compiled_equals_eager(last, monkeypatch):
+    x, results = inputs((16, 4, 5, 5), last), []
+    for policy in ("never", "always"):
+        monkeypatch.setenv("NORMBENCH_COMPILE", policy)
+        results.append(step(AugNorm(4), x))
+    for a, b in zip(*results, strict=True):
+        assert torch.allclose(a, b, atol=2e-5)
+
+
+def test_centre_and_running_statistics():
+    layer, x = AugNorm(4, momentum=1.0), inputs((16, 4, 5, 5))
+    mu = generalized_median(x, 1.5, (0, 2, 3))
+    y = layer(x)
+    assert torch.allclose(layer.running_mean, mu, atol=1e-4)
+    assert torch.allclose(generalized_median(y, 1.5, (0, 2, 3)), torch.zeros(4), atol=1e-4)
+    assert torch.allclose(y.square().mean((0, 2, 3)), torch.ones(4), atol=1e-4)
+    before = copy.deepcopy(layer.state_dict())
+    assert torch.allclose(layer.eval()(x), y, atol=1e-4)
+    assert all(torch.equal(before[k], v) for k, v in layer.state_dict().items())
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("training", [True, False])
+def test_gradients(spec, training):
+    torch.manual_seed(1)
+    layer = NORMS.build(spec, num_features=4).double().train(training)
+    names = [name for name, _ in layer.named_parameters()]
+    values = [(p + 0.2 * torch.randn_like(p)).detach().requires_grad_() for p in layer.parameters()]
+    x = torch.randn(5, 4, 3, dtype=torch.float64, requires_grad=True)
+    call = lambda x, *p: functional_call(layer, dict(zip(names, p, strict=True)), (x,))  # noqa: E731
+    assert gradcheck(call, (x, *values))
+
+
+@pytest.mark.parametrize("phi", [1.2, 1.5])
+def test_gradient_where_mu_meets_tied_values(phi):
+    x = torch.tensor([[-1.0], [0], [0], [1]], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(AugNorm(1, phi=phi).double(), (x,), atol=1e-4)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shapes_on_the_meta_device_where_a_look_at_values_raises(spec, training, shape):
+    layer = NORMS.build(spec, num_features=4).train(training).to("meta")
+    x = torch.randn(shape, device="meta", requires_grad=True)
+    y = layer(x)
+    y.sum().backward()
+    assert (y.shape, x.grad.shape) == (x.shape, x.shape)
+
+
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch's own tracer does
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("training", [True, False])
+def test_no_graph_break_and_export(spec, training):
+    layer = NORMS.build(spec, num_features=4).train(training)
+    twin, x = copy.deepcopy(layer), inputs((8, 4, 5, 5))
+    traced = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    for a, b in zip(step(traced, x), step(twin, x), strict=True):
+        assert torch.allclose(a, b, atol=2e-5)
+    torch.export.export(layer, (x,))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision(spec, dtype):
+    layer, x = NORMS.build(spec, num_features=4), inputs((8, 4, 5, 5)).to(dtype)
+    y, grad = step(layer, x)
+    assert (y.dtype, grad.dtype, layer.weight.grad.dtype) == (dtype, dtype, torch.float32)
+    assert torch.allclose(y.float(), NORMS.build(spec, num_features=4)(x.float()), atol=0.05)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.isfinite(layer(nn.Conv2d(4, 4, 1)(x.float()))).all()
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if "newton" not in spec])
+@pytest.mark.parametrize(
+    "x",
+    [
+        torch.full((8, 4, 3, 3), 2.5),
+        torch.randn(1, 4),
+        torch.zeros(8, 4).index_fill_(0, torch.tensor([2]), 1.0),
+        torch.randn(8, 4) * 1e30,
+        torch.randn(8, 4) * 1e-38,
+    ],
+    ids=["constant", "one value", "all tied but one", "huge", "subnormal"],
+)
+def test_hard_inputs_give_finite_outputs_and_gradients(spec, x):
+    y, grad = step(NORMS.build(spec, num_features=4), x)
+    assert torch.isfinite(y).all()
+    assert torch.isfinite(grad).all()
+
+
+@pytest.mark.parametrize("broken", [float("nan"), float("inf")])
+def test_a_broken_value_spoils_its_channel_only_and_is_forgotten(broken):
+    layer, x = AugNorm(4), inputs((16, 4))
+    spoilt = x.clone()
+    spoilt[3, 1] = broken
+    y = layer(spoilt)
+    assert torch.isnan(y[:, 1]).all()
+    assert torch.isfinite(y[:, [0, 2, 3]]).all()
+    assert torch.isfinite(layer(x)).all()
+
+
+def test_single_value_gives_beta():
+    layer = AugNorm(4)
+    nn.init.constant_(layer.bias, 0.7)
+    assert torch.allclose(layer(torch.randn(1, 4)), torch.tensor(0.7))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_in_place_consumer_and_odd_last_batch_and_attack_in_eval(spec):
+    layer = NORMS.build(spec, num_features=4)
+    for n in (16, 16, 7):
+        x = inputs((n, 4, 5, 5)).requires_grad_()
+        layer(x).div_(2).sum().backward()
+    layer.eval()
+    x = inputs((2, 4, 5, 5)).requires_grad_()
+    layer(x).square().sum().backward()
+    assert float(x.grad.abs().sum()) > 0
+    with torch.no_grad():
+        quiet = layer(x)
+    assert torch.equal(layer(x), quiet)
+
+
+def test_saves_no_more_for_backward_than_batchnorm():
+    def saved(layer):
+        sizes = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: sizes.append(t.nbytes) or t, lambda t: t):
+            layer(inputs((128, 4, 16, 16)).requires_grad_())
+        return sum(sizes)
+
+    for spec in ("augnorm", "diffphi", "popnorm"):
+        assert saved(NORMS.build(spec, num_features=4)) <= 1.05 * saved(nn.BatchNorm2d(4))
+
+
+def test_state_of_a_batchnorm_fits_and_state_round_trips():
+    source, layer, x = nn.BatchNorm2d(4), AugNorm(4, phi=2), inputs((16, 4, 5, 5))
+    source(x)
+    layer.load_state_dict(source.state_dict())
+    assert torch.allclose(layer.eval()(x), source.eval()(x), atol=1e-6)
+    other = AugNorm(4, phi=2).eval()
+    other.load_state_dict(layer.state_dict())
+    assert torch.equal(other(x), layer(x))
+
+
+def test_solver_statistics_count_and_reset():
+    layer, x = AugNorm(4), inputs((64, 4, 8, 8))
+    for _ in range(8):
+        layer(x)
+    layer.reset_solver_statistics()
+    layer(x)
+    found = {name: float(value) for name, value in layer.solver_statistics().items()}
+    assert found["iterations_mean"] <= 2.5  # the warm start
+    assert found["iterations_max"] >= found["iterations_mean"] > 0
+    assert found["unconverged"] == 0
+    assert found["residual"] < 1e-5
+    plain = AugNorm(4, phi=1.2, solver="newton:iterations=4")
+    plain((x - 5).relu())
+    assert plain.solver_statistics()["iterations_max"] == 4
+    assert plain.solver_statistics()["unconverged"] > 0
+
+
+def test_wrong_width_says_so():
+    with pytest.raises(ValueError, match="num_features"):
+        AugNorm(4)(torch.randn(2, 5))

@@ -1,0 +1,23 @@
+"""MedianNorm: torch's lower median, gradient to one value."""
+
+import torch
+
+from normbench_cli.norms.mediannorm import MedianNorm
+
+
+def test_centre_is_the_lower_median_and_eval_uses_it():
+    layer = MedianNorm(1, momentum=1.0)
+    x = torch.tensor([[1.0], [2], [3], [10]])
+    y = layer(x)
+    assert layer.running_mean.tolist() == [2]
+    assert y[1] == 0
+    assert torch.allclose(layer.running_var, (x - 2).square().mean())
+    assert torch.allclose(layer.eval()(x), y)
+
+
+def test_gradient_of_the_centre_goes_to_one_of_tied_values():
+    x = torch.tensor([[0.0], [1], [1], [1], [5]], requires_grad=True)
+    layer = MedianNorm(1, eps=1e6)  # the scale is then all but constant, the centre's gradient is left
+    (layer(x)[4] * 1e3).sum().backward()
+    moved = (x.grad[:4].abs() > 0.1).flatten().tolist()
+    assert sum(moved) == 1
