@@ -1,0 +1,54 @@
+"""GraphNorm: statistics over the nodes of each graph, and a learned share of the mean."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from normbench_cli.registry import NORMS
+
+
+@NORMS.register("graphnorm", paper="Cai et al. 2021", placement="after", graphs=True)
+class GraphNorm(nn.Module):
+    """GraphNorm: every feature of every graph, less a learned share of its mean, scaled to second moment one.
+
+        s = x - alpha mean(x),   y = gamma s / sqrt(mean(s^2) + eps) + beta        over a graph's nodes, per feature
+
+    As in the authors' code: mean(s^2) is the moment about alpha mean(x), not the variance, and eps = 1e-6 stands inside
+    the root.  The same in training and evaluation.  A graph of one node keeps s = (1 - alpha) x.
+
+    num_features: features of a node; eps: added to the moment; affine: learn gamma and beta; alpha is always learned.
+    """
+
+    def __init__(self, num_features: int, eps: float = 1e-6, affine: bool = True) -> None:
+        super().__init__()
+        self.num_features, self.eps = num_features, eps
+        self.weight = nn.Parameter(torch.ones(num_features)) if affine else None
+        self.bias = nn.Parameter(torch.zeros(num_features)) if affine else None
+        self.alpha = nn.Parameter(torch.ones(num_features))
+
+    def forward(self, x: Tensor, batch: Tensor | None = None, num_graphs: int | None = None) -> Tensor:
+        """x: (nodes, features); batch: the graph of each node, all one graph if left out; num_graphs: how many graphs,
+        which saves a look at `batch` (and, on an accelerator, a wait)."""
+        if x.ndim != 2 or x.shape[1] != self.num_features:
+            raise ValueError(f"graphnorm needs (nodes, {self.num_features}), and the input is {tuple(x.shape)}")
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        if batch is None:
+            s = wide - self.alpha * wide.mean(0)
+            moment = s.square().mean(0)
+        else:
+            graphs = int(batch.max()) + 1 if num_graphs is None else num_graphs
+            sizes = wide.new_zeros(graphs).index_add(0, batch, wide.new_ones(len(x))).clamp_min(1).unsqueeze(1)
+            s = wide - self.alpha * mean_of_graphs(wide, batch, sizes)[batch]
+            moment = mean_of_graphs(s.square(), batch, sizes)[batch]
+        y = s * (moment + self.eps).rsqrt()
+        if self.weight is not None and self.bias is not None:
+            y = y * self.weight + self.bias
+        return y.to(x.dtype)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_features}, eps={self.eps:g}"
+
+
+def mean_of_graphs(x: Tensor, batch: Tensor, sizes: Tensor) -> Tensor:
+    return x.new_zeros(len(sizes), x.shape[1]).index_add(0, batch, x) / sizes

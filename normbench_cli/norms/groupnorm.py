@@ -1,0 +1,34 @@
+"""Group normalization: between layer and instance normalization."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from normbench_cli.registry import NORMS
+
+
+@NORMS.register("groupnorm", aliases=("gn",), paper="Wu & He 2018", placement="after")
+class GroupNorm(nn.GroupNorm):
+    """Group normalization: the channels of a sample in groups, each centred and scaled by its own statistics.
+
+        y = gamma (x - mean) / sqrt(var + eps) + beta        over (C / groups, spatial), per sample and group
+
+    Torch's own layer, the same in training and evaluation; a group of one value gives beta.  Operations before it:
+    <W, dL/dW> = 0 for the rows of a group together, not for each row as Lemma 3 of "New Interpretations of
+    Normalization Methods" says (E16).
+
+    num_features: channels; groups: at most so many, the largest number of them that divides the channels;
+    eps: added to the variance; affine: learn gamma and beta.
+    """
+
+    def __init__(self, num_features: int, groups: int = 32, eps: float = 1e-5, affine: bool = True) -> None:
+        if groups < 1:
+            raise ValueError(f"groups = {groups}: at least one group is needed")
+        fitting = max(count for count in range(1, min(groups, num_features) + 1) if num_features % count == 0)
+        super().__init__(fitting, num_features, eps=eps, affine=affine)
+        self.num_features = num_features
+
+    def forward(self, input: Tensor) -> Tensor:
+        # The operator itself: the function around it refuses a single value, which the last batch of an epoch may be.
+        return torch.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

@@ -1,0 +1,34 @@
+"""A norm in front of an operation, in the operation's place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+
+class InFront(nn.Module):
+    """op(norm(x)).  What one asks of the operation (its weight, stride, out_channels) it still answers.
+
+    A linear layer may get its features last, as in (N, tokens, features); the norm then sees them second.
+    """
+
+    def __init__(self, norm: nn.Module, op: nn.Module) -> None:
+        super().__init__()
+        self.norm, self.op = norm, op
+
+    def forward(self, x: Tensor, *args: Any) -> Tensor:
+        if x.ndim > 2 and isinstance(self.op, nn.Linear):
+            y: Tensor = self.op(self.norm(x.movedim(-1, 1)).movedim(1, -1), *args)
+        else:
+            y = self.op(self.norm(x), *args)
+        return y
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            modules = self.__dict__.get("_modules", {})  # not there yet while a copy is being made
+            if "op" not in modules or name.startswith("__"):
+                raise
+            return getattr(modules["op"], name)

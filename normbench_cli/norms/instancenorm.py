@@ -1,0 +1,29 @@
+"""Instance normalization: every channel of every sample for itself."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from normbench_cli.registry import NORMS
+
+
+@NORMS.register("instancenorm", aliases=("in",), paper="Ulyanov et al. 2016", placement="after", removes_mean=True)
+class InstanceNorm(nn.GroupNorm):
+    """Instance normalization: every channel of every sample centred and scaled by its own statistics.
+
+        y = gamma (x - mean) / sqrt(var + eps) + beta        over (spatial), per sample and channel
+
+    Equals torch's InstanceNorm without running statistics, the same in training and evaluation, computed as groups of
+    one channel, which keeps channels-last memory.  An instance of one value, as in a network without positions, is its
+    own mean: y = beta and the gradient is 0, where torch's layer refuses to train.
+
+    num_features: channels; eps: added to the variance; affine: learn gamma and beta (torch's default is not to).
+    """
+
+    def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = True) -> None:
+        super().__init__(num_features, num_features, eps=eps, affine=affine)
+        self.num_features = num_features
+
+    def forward(self, input: Tensor) -> Tensor:
+        return torch.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

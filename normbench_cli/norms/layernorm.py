@@ -1,0 +1,25 @@
+"""Layer normalization for networks of convolutions: a sample is one group."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from normbench_cli.registry import NORMS
+
+
+@NORMS.register("layernorm", aliases=("ln",), paper="Ba et al. 2016", placement="after")
+class LayerNorm(nn.GroupNorm):
+    """Layer normalization: every sample centred and scaled by its own statistics over all channels and positions.
+
+        y = gamma (x - mean) / sqrt(var + eps) + beta        over (C, spatial), per sample
+
+    Torch's GroupNorm with one group, the same in training and evaluation; gamma and beta are per channel, so that the
+    layer does not depend on the size of the image.  Operations before it: <W, dL/dW> = 0 for the layer as a whole, not
+    for each row as Lemma 3 of "New Interpretations of Normalization Methods" says (E16).
+
+    num_features: channels; eps: added to the variance; affine: learn gamma and beta.
+    """
+
+    def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = True) -> None:
+        super().__init__(1, num_features, eps=eps, affine=affine)
+        self.num_features = num_features

@@ -1,0 +1,25 @@
+"""Spectral normalization: the weight divided by its largest singular value."""
+
+from __future__ import annotations
+
+from torch import nn
+from torch.nn.utils.parametrizations import spectral_norm
+
+from normbench_cli.norms.operations import filter_axis
+from normbench_cli.registry import NORMS
+
+
+@NORMS.register("spectralnorm", aliases=("sn",), paper="Miyato et al. 2018", placement="weight")
+def spectralnorm(op: nn.Module, iterations: int = 1, eps: float = 1e-12) -> nn.Module:
+    """Spectral normalization: the operation, as a matrix, stretches no input by more than one.
+
+        w = v / sigma(v)        sigma: largest singular value of v as (filters, the rest)
+
+    Torch's own parametrization: sigma by power iteration, continued at every use in training and kept in buffers.  A
+    weight of zeros only has no direction and gives NaN.  <W, dL/dW> = 0 for the layer as a whole, not for each row as
+    Lemma 3 of "New Interpretations of Normalization Methods" says (E16).
+
+    op: the convolution or linear layer; it is changed in place and returned.
+    iterations: power iterations a use; eps: smallest length of the singular vectors.
+    """
+    return spectral_norm(op, n_power_iterations=iterations, eps=eps, dim=filter_axis(op))
