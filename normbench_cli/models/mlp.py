@@ -1,0 +1,44 @@
+"""A multilayer perceptron: the smallest network that norms can be compared in."""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from normbench_cli.models.layers import Layers
+from normbench_cli.registry import MODELS
+
+
+@MODELS.register("mlp")
+class MLP(nn.Module):
+    """A multilayer perceptron: the image as a vector, hidden linear layers with norm and activation, a classifier.
+
+    width: units of a hidden layer; depth: hidden layers.
+    size: the image is brought to size x size pixels first (means of larger images, repeats of smaller ones), since the
+    number of weights depends on it.
+    """
+
+    def __init__(
+        self,
+        norm: str = "batchnorm",
+        act: str = "relu",
+        num_classes: int = 10,
+        in_channels: int = 3,
+        width: int = 256,
+        depth: int = 3,
+        size: int = 32,
+    ) -> None:
+        super().__init__()
+        if min(width, depth, size) < 1:
+            raise ValueError(f"width is {width}, depth {depth} and size {size}; each must be at least 1")
+        layers = Layers(norm, act)
+        self.size = size
+        self.hidden = nn.Sequential(layers.linear(in_channels * size * size, width, first=True))
+        for _ in range(depth - 1):
+            self.hidden.append(layers.linear(width, width))
+        self.classifier = layers.classifier(width, num_classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.shape[2:] != (self.size, self.size):
+            x = F.adaptive_avg_pool2d(x, self.size)
+        return self.classifier(self.hidden(x.flatten(1)))

@@ -1,0 +1,61 @@
+"""MobileNetV2 for small images: narrow blocks that widen for a convolution of each channel by itself."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from normbench_cli.models.layers import Layers
+from normbench_cli.registry import MODELS
+
+# expansion, channels, blocks, stride of the first; two strides of the original are 1, since the images are small
+STAGES = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 1),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
+
+
+class InvertedResidual(nn.Module):
+    """Widen (1x1), convolve each channel (3x3), narrow (1x1); plus a shortcut, unless the image shrinks."""
+
+    def __init__(self, layers: Layers, inputs: int, outputs: int, expansion: int, stride: int) -> None:
+        super().__init__()
+        width = inputs * expansion
+        self.branch = nn.Sequential(
+            layers.conv(inputs, width, 1),
+            layers.conv(width, width, 3, stride, groups=width),
+            layers.conv(width, outputs, 1, act=False),
+        )
+        self.shortcut: nn.Module | None = None
+        if stride == 1:
+            same = inputs == outputs
+            self.shortcut = nn.Identity() if same else layers.conv(inputs, outputs, 1, act=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.branch(x)
+        return y if self.shortcut is None else y + self.shortcut(x)
+
+
+@MODELS.register("mobilenetv2", paper="Sandler et al. 2018")
+class MobileNetV2(nn.Module):
+    """MobileNetV2 for 32x32 images: 17 inverted residual blocks, 2.3 million parameters."""
+
+    def __init__(self, norm: str = "batchnorm", act: str = "relu", num_classes: int = 10, in_channels: int = 3) -> None:
+        super().__init__()
+        layers = Layers(norm, act)
+        self.stem = layers.conv(in_channels, 32, 3, first=True)
+        self.blocks = nn.Sequential()
+        inputs = 32
+        for expansion, outputs, number, first_stride in STAGES:
+            for stride in (first_stride, *[1] * (number - 1)):
+                self.blocks.append(InvertedResidual(layers, inputs, outputs, expansion, stride))
+                inputs = outputs
+        self.head = layers.conv(inputs, 1280, 1)
+        self.classifier = layers.classifier(1280, num_classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.classifier(self.head(self.blocks(self.stem(x))).mean((2, 3)))

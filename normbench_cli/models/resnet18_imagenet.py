@@ -1,0 +1,21 @@
+"""ResNet-18 for large images, layer for layer torchvision's, so that its state fits in order."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from normbench_cli.models.layers import Layers
+from normbench_cli.models.residual import Basic, ResNet
+from normbench_cli.registry import MODELS
+
+
+@MODELS.register("resnet18_imagenet", paper="He et al. 2016")
+class ResNet18ImageNet(ResNet):
+    """ResNet-18 for 224x224 images (7x7 stem and max-pool), torchvision's: 12 million parameters for 1000 classes."""
+
+    def __init__(
+        self, norm: str = "batchnorm", act: str = "relu", num_classes: int = 1000, in_channels: int = 3
+    ) -> None:
+        layers = Layers(norm, act)
+        stem = nn.Sequential(layers.conv(in_channels, 64, 7, 2, first=True), nn.MaxPool2d(3, 2, padding=1))
+        super().__init__(layers, stem, Basic, (64, 128, 256, 512), (2, 2, 2, 2), num_classes)

@@ -1,0 +1,54 @@
+"""VGG-16 and VGG-19 for small images: plain stacks of 3x3 convolutions with one linear layer at the end."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from normbench_cli.models.layers import Layers
+from normbench_cli.registry import MODELS
+
+WIDTHS = (64, 128, 256, 512, 512)
+SMALLEST = 2 ** len(WIDTHS)
+
+
+class VGG(nn.Module):
+    """Five stages of `depths` convolutions, each followed by a max-pool."""
+
+    depths: tuple[int, ...]
+
+    def __init__(self, norm: str = "batchnorm", act: str = "relu", num_classes: int = 10, in_channels: int = 3) -> None:
+        super().__init__()
+        layers = Layers(norm, act)
+        self.stages = nn.Sequential()
+        inputs = in_channels
+        for stage, (width, depth) in enumerate(zip(WIDTHS, self.depths, strict=True)):
+            for number in range(depth):
+                # the reference has biases even where a norm follows; they count as parameters
+                conv = layers.conv(inputs, width, 3, first=stage == number == 0, bias=True)
+                self.stages.append(conv)
+                inputs = width
+            self.stages.append(nn.MaxPool2d(2))
+        self.classifier = layers.classifier(inputs, num_classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        height, width = x.shape[2:]
+        if min(height, width) < SMALLEST:
+            raise ValueError(
+                f"{type(self).__name__} halves its images {len(WIDTHS)} times: it needs at least "
+                f"{SMALLEST}x{SMALLEST} pixels, and these are {height}x{width}"
+            )
+        return self.classifier(self.stages(x).mean((2, 3)))  # of a single pixel where the images are 32x32
+
+
+@MODELS.register("vgg16", paper="Simonyan & Zisserman 2015")
+class VGG16(VGG):
+    """VGG-16 for 32x32 images: 13 convolutions, 5 max-pools and one linear layer, 15 million parameters."""
+
+    depths = (2, 2, 3, 3, 3)
+
+
+@MODELS.register("vgg19", paper="Simonyan & Zisserman 2015")
+class VGG19(VGG):
+    """VGG-19 for 32x32 images: 16 convolutions, 5 max-pools and one linear layer, 20 million parameters."""
+
+    depths = (2, 2, 4, 4, 4)
