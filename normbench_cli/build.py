@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, cast
+from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
 from normbench_cli.config import RunConfig
-from normbench_cli.datasets.base import Batches, Dataset
+from normbench_cli.datasets.base import Dataset
 from normbench_cli.device import pick_device
 from normbench_cli.engine.loop import Training
 from normbench_cli.errors import UsageError
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, OBJECTIVES, SCHEDULES
 
 EVALUATION_BATCH = 500
+SCHEMES: dict[str, Callable[[Tensor], Tensor]] = {
+    "torch": partial(nn.init.kaiming_uniform_, a=5**0.5),  # what torch's own layers do
+    "kaiming": partial(nn.init.kaiming_normal_, nonlinearity="relu"),
+    "xavier": nn.init.xavier_normal_,
+}
 
 
 def check(config: RunConfig) -> int:
@@ -26,6 +32,10 @@ def check(config: RunConfig) -> int:
     data = load_data(config.data)
     with torch.device("meta"):
         model = build_model(config, data)
+        try:  # a forward pass costs nothing there, and shows what does not fit
+            model(torch.empty(2, *data.shape))
+        except ValueError as error:
+            raise UsageError(f"{config.model} cannot take {config.data}: {error}") from error
     OBJECTIVES.build(config.objective)
     make_schedule(config)(0.5)
     if config.batch_size > len(data.train):
@@ -46,17 +56,20 @@ def build(config: RunConfig) -> Training:
     model.to(device)
     if config.channels_last:
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    batches = partial(Batches, data, device=device, channels_last=config.channels_last)
-    train = batches(split=data.train, batch_size=config.batch_size, shuffle_seed=config.seed)
+    batches = partial(data.batches, device=device, channels_last=config.channels_last, workers=config.workers)
+    train = batches(data.train, config.batch_size, shuffle_seed=config.seed)
     steps = config.iterations or (config.epochs or 0) * len(train)
     return Training(
-        model=cast(nn.Module, torch.compile(model)) if config.compile else model,
+        model=model,
+        forward=torch.compile(model) if config.compile else None,
         objective=OBJECTIVES.build(config.objective),
         optimizer=make_optimizer(model, config),
         schedule=make_schedule(config),
         lr=config.lr,
         train=train,
-        test=batches(split=data.test, batch_size=EVALUATION_BATCH),
+        test=batches(data.test, EVALUATION_BATCH),
+        validation=batches(data.validation, EVALUATION_BATCH) if data.validation else None,
+        group_names=data.group_names,
         device=device,
         steps=steps,
         amp=config.amp,
@@ -84,15 +97,21 @@ def initialize(model: nn.Module, config: RunConfig) -> None:
     for index, op in enumerate(operations):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed * 100_003 + index)
-            if scheme == "torch":
-                op.reset_parameters()  # draws the weight first, so a bias does not change it
-                continue
-            if scheme == "kaiming":
-                nn.init.kaiming_normal_(op.weight, nonlinearity="relu")
-            else:
-                nn.init.xavier_normal_(op.weight)
-            if op.bias is not None:
+            set_weight(op, SCHEMES[scheme](torch.empty_like(op.weight, memory_format=torch.contiguous_format)))
+            if op.bias is not None and scheme == "torch":
+                bound = op.weight[0].numel() ** -0.5
+                nn.init.uniform_(op.bias, -bound, bound)
+            elif op.bias is not None:
                 nn.init.zeros_(op.bias)
+
+
+def set_weight(op: Any, weight: Tensor) -> None:
+    """Also where the weight is computed, as under weight normalization."""
+    if parametrize.is_parametrized(op, "weight"):
+        op.weight = weight
+    else:
+        with torch.no_grad():
+            op.weight.copy_(weight)
 
 
 def make_optimizer(model: nn.Module, config: RunConfig) -> torch.optim.Optimizer:

@@ -10,6 +10,7 @@ from dataclasses import MISSING, Field, asdict, dataclass, field, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from normbench_cli.errors import UsageError
+from normbench_cli.recipes import find as find_recipe
 from normbench_cli.registry import (
     ACTIVATIONS,
     DATASETS,
@@ -46,6 +47,7 @@ class RunConfig:
     model: str = setting("resnet20", "network")
     data: str = setting("digits", "data set")
     objective: str = setting("erm", "what training minimizes")
+    recipe: str = setting("", "named settings of a paper's protocol, which the others override", identity=False)
     epochs: int | None = setting(None, "passes over the training set (default 20, if no --iterations)")
     iterations: int | None = setting(None, "training steps, instead of epochs")
     batch_size: int = setting(64, "samples a training step")
@@ -63,6 +65,8 @@ class RunConfig:
     compile: bool = setting(False, "compile the whole model with torch.compile", identity=False)
     channels_last: bool = setting(True, "keep images channels-last in memory", identity=False)
     workers: int = setting(0, "processes that load data", identity=False)
+    checkpoint_epochs: int = setting(1, "epochs from one checkpoint to the next", identity=False)
+    checkpoint_minutes: float = setting(10.0, "minutes from one checkpoint to the next at most", identity=False)
     tag: str = setting("", "a word to find the run by", identity=False)
     note: str = setting("", "a sentence kept with the run", identity=False)
 
@@ -73,7 +77,14 @@ class RunConfig:
             self._put("epochs", 20)
         if self.epochs is not None and self.iterations is not None:
             raise UsageError("both epochs and iterations are given", "give one of them")
-        for name, least in (("epochs", 1), ("iterations", 1), ("batch_size", 1), ("workers", 0), ("seed", 0)):
+        for name, least in (
+            ("epochs", 1),
+            ("iterations", 1),
+            ("batch_size", 1),
+            ("workers", 0),
+            ("seed", 0),
+            ("checkpoint_epochs", 1),
+        ):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"{name} is {value}", f"give {least} or more")
@@ -116,12 +127,23 @@ IDENTITY = tuple(name for name, f in FIELDS.items() if f.metadata["identity"])
 def make_config(values: Mapping[str, Any]) -> RunConfig:
     """A config from loose values (text from a command line, JSON from a database), each read by its field's type."""
     typed = {}
-    for name, value in values.items():
+    for name, value in with_recipe(values).items():
         if name not in FIELDS:
             raise UsageError(f"there is no setting '{name}'", nearest(name, list(FIELDS)))
         typed[name] = read_value(value, TYPES[name], name)
         _check_choice(name, typed[name])
     return RunConfig(**typed)
+
+
+def with_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values over those of their recipe, if they name one."""
+    if not values.get("recipe"):
+        return dict(values)
+    base = find_recipe(values["recipe"]).settings_for(values.get("norm") or default_of("norm"))
+    for given, other in (("epochs", "iterations"), ("iterations", "epochs")):
+        if values.get(given) is not None:
+            base.pop(other, None)
+    return base | dict(values)
 
 
 def _check_choice(name: str, value: Any) -> None:

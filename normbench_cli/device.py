@@ -122,3 +122,17 @@ def driver_version(device: torch.device) -> str:
     if device.type == "cuda":
         return f"CUDA {torch.version.cuda or torch.version.hip}, cuDNN {torch.backends.cudnn.version()}"
     return ""
+
+
+def random_state(device: torch.device) -> dict[str, torch.Tensor]:
+    """Where torch's own random generators stand."""
+    state = {"cpu": torch.get_rng_state()}
+    if on_accelerator(device):
+        state["accelerator"] = torch.get_device_module(device).get_rng_state(device)
+    return state
+
+
+def set_random_state(device: torch.device, state: dict[str, torch.Tensor]) -> None:
+    torch.set_rng_state(state["cpu"].cpu())
+    if on_accelerator(device) and "accelerator" in state:
+        torch.get_device_module(device).set_rng_state(state["accelerator"].cpu(), device)

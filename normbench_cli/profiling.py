@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
 from normbench_cli import build
 from normbench_cli.config import RunConfig
-from normbench_cli.device import gradient_scaler, pick_device
+from normbench_cli.device import pick_device
 from normbench_cli.engine.loop import saved_bytes, train_step
 from normbench_cli.measure.compare import Timing, calibration_spread, is_noisy, race, ratio
 from normbench_cli.measure.environment import environment
@@ -27,7 +27,7 @@ HARDWARE = ("device_name", "device", "threads", "versions")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be profiled: the same configuration with different norms, as layers of some shapes, as a model, or both."""
+    """What is to be profiled: one configuration with different norms, as layers of some shapes, as a model, or both."""
 
     configs: list[RunConfig]
     shapes: list[tuple[int, ...]]
@@ -105,11 +105,9 @@ def step_subject(config: RunConfig) -> Subject:
     """The training step of a whole model on the first batch of its data."""
     training = build.build(config)
     saved = saved_bytes(training)
-    inputs, labels = next(training.train.epoch(1))
-    scaler = gradient_scaler(training.device, training.amp)
+    batch = next(iter(training.train.epoch(1)))
     training.model.train()
-    step: Callable[[], object] = lambda: train_step(training, scaler, inputs, labels)  # noqa: E731
-    return Subject(step, saved, training.model)
+    return Subject(partial(train_step, training, batch.inputs, batch.labels), saved, training.model)
 
 
 def record(

@@ -282,7 +282,7 @@ def split_joined(text: str) -> list[str]:
 
 
 def split_list(text: str) -> list[str]:
-    """``augnorm:phi=1.5,popnorm:kappa=4,remove=none,bn`` -> three specs: a bare ``key=value`` belongs to the one before."""
+    """``augnorm:phi=1.5,popnorm:kappa=4,remove=none,bn`` -> three specs: a bare ``key=value`` joins the one before."""
     specs: list[str] = []
     for piece in text.split(","):
         is_parameter = "=" in piece.partition(":")[0]

@@ -33,7 +33,7 @@ def is_one_line(ended, code: int, *says: str) -> None:
         (["--data", "digit"], "did you mean 'digits'"),
         (["--data", "digits:size=1"], "size is 1"),
         (["--epochs", "0"], "epochs is 0"),
-        (["--epochs", "many"], "many"),
+        (["--epochs", "many"], "--epochs"),
         (["--lr", "nan"], "lr is nan"),
         (["--seeds", "5-2"], "end before they begin"),
         (["--batch-size", "1", "--norm", "batchnorm"], "statistics over the batch"),

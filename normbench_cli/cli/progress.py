@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from normbench_cli.runner import Look, Notice
+
 if TYPE_CHECKING:
     from normbench_cli.config import RunConfig
     from normbench_cli.runner import Outcome
@@ -21,6 +23,7 @@ class Watcher:
 
     def __init__(self, runs: int, *, quiet: bool) -> None:
         console = Console(stderr=True)
+        self._quiet = quiet
         self._bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
@@ -46,8 +49,10 @@ class Watcher:
         self._bars.reset(self._one, total=None, description=name, facts="")
 
     def __call__(self, record: Any) -> None:
-        """Take a record of the engine; a look within an epoch moves the bar."""
-        if not hasattr(record, "samples_per_s"):
+        """Take what the engine tells: a look within an epoch moves the bar, a notice is printed."""
+        if isinstance(record, Notice) and not self._quiet:
+            self._bars.console.print(record.text, highlight=False, soft_wrap=True)
+        if not isinstance(record, Look):
             return
         facts = (
             f"epoch {record.epoch}/{record.epochs}  loss {record.loss:.3f}  "

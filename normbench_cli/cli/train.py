@@ -8,7 +8,7 @@ import typer
 
 from normbench_cli.cli import options
 from normbench_cli.config import FIELDS, RunConfig, make_config, read_seeds, read_settings
-from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError
+from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, Registry, split_list
 
 GRID = ("norm", "act", "model", "data", "objective")
@@ -30,6 +30,7 @@ def train(
     model: Annotated[list[str] | None, setting("model", several=MODELS)] = None,
     data: Annotated[list[str] | None, setting("data", several=DATASETS)] = None,
     objective: Annotated[list[str] | None, setting("objective", several=OBJECTIVES)] = None,
+    recipe: Annotated[str | None, setting("recipe")] = None,
     epochs: Annotated[int | None, setting("epochs")] = None,
     iterations: Annotated[int | None, setting("iterations")] = None,
     batch_size: Annotated[int | None, setting("batch_size")] = None,
@@ -51,6 +52,9 @@ def train(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set any other field of the configuration.")
     ] = None,
+    resume: Annotated[
+        str | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that ended early.")
+    ] = None,
     rerun: Annotated[bool, typer.Option("--rerun", help="Run the cells of a grid that are finished, too.")] = False,
     db: options.Database = None,
     json: options.Json = False,
@@ -67,7 +71,19 @@ def train(
         for name, value in locals().items()
         if name in FIELDS and value is not None and name not in (*GRID, "seed")
     }
-    axes = {name: locals_list for name, locals_list in zip(GRID, (norm, act, model, data, objective), strict=True)}
+    axes = dict(zip(GRID, (norm, act, model, data, objective), strict=True))
+    if resume is not None:
+        others = [
+            *given,
+            *(name for name, values in axes.items() if values),
+            *(["seed"] if seed else []),
+            *(set_ or []),
+        ]
+        if others:
+            raise UsageError(
+                f"--resume goes on with the run's own configuration, and {others[0]} is given too", "leave it away"
+            )
+        return go_on(resume, db, json=json, quiet=quiet)
     configs = make_grid(read_settings(set_ or []) | given, axes, seed)
     return run(configs, db, rerun=rerun, json=json, quiet=quiet)
 
@@ -122,6 +138,22 @@ def run(configs: list[RunConfig], db: str | None, *, rerun: bool, json: bool, qu
             f"all {len(failed)} runs failed, the first with: {failed[0].message}", "see `normbench runs list`"
         )
     return EXIT_INCOMPLETE if failed else EXIT_OK
+
+
+def go_on(run: str, db: str | None, *, json: bool, quiet: bool) -> int:
+    """Resume a run and show how it ended."""
+    from normbench_cli import runner
+    from normbench_cli.cli.output import print_json
+    from normbench_cli.cli.progress import Watcher, stoppable
+    from normbench_cli.store import Store
+
+    with Store.open(db, create=False) as store, stoppable(), Watcher(1, quiet=quiet or json) as watcher:
+        outcome = runner.resume(run, store, watcher)
+    if json:
+        print_json({"runs": [outcome.to_json()]})
+    else:
+        show([outcome])
+    return EXIT_OK
 
 
 def show(outcomes: list[Any]) -> None:

@@ -1,4 +1,7 @@
-"""A run's checkpoint: written aside and renamed, so that a file is whole or not there; read without running code."""
+"""A run's checkpoints: written aside, synced and renamed, so that a file is whole or not there; the last two are kept.
+
+They are read without running any code that they may hold.
+"""
 
 from __future__ import annotations
 
@@ -10,33 +13,64 @@ import torch
 
 from normbench_cli.errors import NormbenchError
 
-NAME = "checkpoint.pt"
+KEPT = 2
+PATTERN = "checkpoint-*.pt"
 
 
-def save(folder: Path, content: dict[str, Any]) -> Path:
+def save(folder: Path, step: int, content: dict[str, Any]) -> Path:
+    """Write the checkpoint of a step; older ones than the last two go."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / NAME
+    path = folder / f"checkpoint-{step:09d}.pt"
     aside = path.with_suffix(".writing")
     with aside.open("wb") as file:
         torch.save(content, file)
         file.flush()
         os.fsync(file.fileno())
     aside.replace(path)
+    sync_folder(folder)
+    for old in sorted(folder.glob(PATTERN))[:-KEPT]:
+        old.unlink()
     return path
 
 
-def load(folder: Path, device: torch.device) -> dict[str, Any]:
-    path = folder / NAME
-    again = "train the run again with --rerun"
-    if not path.exists():
-        raise NormbenchError(f"there is no checkpoint at {path}", again)
+def sync_folder(folder: Path) -> None:
+    """Make the renaming last; not every system can."""
     try:
-        return torch.load(path, map_location=device, weights_only=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        return
+    finally:
+        os.close(handle)
+
+
+def load(folder: Path, device: torch.device) -> tuple[dict[str, Any], list[str]]:
+    """The newest checkpoint that can be read, and a line about every newer one that cannot."""
+    again = "train the run again with --rerun"
+    found = sorted(folder.glob(PATTERN), reverse=True)
+    if not found:
+        raise NormbenchError(f"there is no checkpoint in {folder}", again)
+    damaged: list[str] = []
+    for path in found:
+        try:
+            return read(path, device), damaged
+        except NormbenchError as error:
+            damaged.append(str(error))
+    raise NormbenchError("; ".join(damaged), f"the records are kept; {again}")
+
+
+def read(path: Path, device: torch.device) -> dict[str, Any]:
+    try:
+        content = torch.load(path, map_location=device, weights_only=True)
     except Exception as error:  # a damaged file can break its reader in any way; what it holds is never run
-        raise NormbenchError(
-            f"the checkpoint {path} is damaged or not one of ours ({first_words(error)})", again
-        ) from error
+        raise NormbenchError(f"the checkpoint {path} is damaged or not one of ours ({first_words(error)})") from error
+    if not isinstance(content, dict) or "model" not in content:
+        raise NormbenchError(f"the checkpoint {path} is not one of ours")
+    return content
 
 
 def first_words(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0].partition(". ")[0][:120]
+    return str(error).strip().partition("\n")[0].partition(". ")[0][:120] or type(error).__name__

@@ -1,27 +1,47 @@
-"""The training loop: a generator that yields a record an epoch, and a look at the progress now and then."""
+"""The training loop: a generator that yields a record an epoch and a look at the progress now and then.
+
+Between any two of its yields the whole state can be taken out, and training goes on from it, to the last bit.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from normbench_cli.device import Stopwatch, autocast, gradient_scaler, peak_memory_bytes, reset_peak_memory
+from normbench_cli.device import (
+    autocast,
+    gradient_scaler,
+    peak_memory_bytes,
+    random_state,
+    reset_peak_memory,
+    set_random_state,
+)
 from normbench_cli.engine.evaluate import score
+from normbench_cli.engine.groups import select
 from normbench_cli.engine.records import Batches, Diverged, Progress, Record
+from normbench_cli.engine.tally import Tally
 from normbench_cli.measure.memory import saved_activation_bytes
 from normbench_cli.measure.solver import solver_metrics
 
-SECONDS_BETWEEN_LOOKS = 0.5
+
+class Probe(Protocol):
+    """Something that watches a model while it trains."""
+
+    def after_step(self, step: int) -> None: ...
+
+    def read(self) -> tuple[dict[str, float], dict[str, list[float]]]:
+        """Metrics and series since the last reading."""
+        ...
 
 
 @dataclass
 class Training:
-    """Everything one training run consists of."""
+    """Everything one training run consists of, and how far it has come."""
 
     model: nn.Module
     objective: nn.Module
@@ -33,123 +53,142 @@ class Training:
     device: torch.device
     steps: int
     amp: str = "off"
+    validation: Batches | None = None
+    group_names: tuple[str, ...] = ()
+    forward: Callable[[Any], Tensor] | None = None  # the compiled model, if it is compiled
+    probes: Sequence[Probe] = ()
+    scaler: torch.amp.GradScaler = field(init=False)
+    step: int = 0
+    epochs_done: int = 0
+    history: list[dict[str, float]] = field(default_factory=list)  # the scores by epoch
+    tally: Tally | None = None  # of an epoch that has begun
+
+    def __post_init__(self) -> None:
+        self.scaler = gradient_scaler(self.device, self.amp)
 
     @property
     def epochs(self) -> int:
         return -(-self.steps // len(self.train))
 
+    def call(self, inputs: Any) -> Tensor:
+        """The model's outputs in float32, computed with the run's precision."""
+        with autocast(self.device, self.amp):
+            outputs = (self.forward or self.model)(inputs)
+        return outputs.float()
+
 
 def fit(run: Training) -> Iterator[Progress | Record]:
-    """Train.  Raises `Diverged`, after the epoch's record, when a loss was not finite."""
+    """Train from where the run is to its end.  Raises `Diverged`, after the epoch's record, at a loss not finite."""
     reset_peak_memory(run.device)
-    yield Record(None, 0, {"saved_activation_bytes": saved_bytes(run)})
-    scaler = gradient_scaler(run.device, run.amp)
-    step = 0
-    for epoch in range(1, run.epochs + 1):
-        tally = Tally(run)
+    if run.step == 0:
+        yield Record(None, 0, {"saved_activation_bytes": saved_bytes(run)})
+    while run.step < run.steps:
+        epoch = run.epochs_done + 1
+        tally = run.tally = run.tally or Tally(run.device)
         run.model.train()
-        for inputs, labels in tally.clocked(run.train.epoch(epoch)):
-            set_rate(run, step)
-            losses, right = train_step(run, scaler, inputs, labels)
+        for batch in tally.clocked(run.train.epoch(epoch, first=tally.steps)):
+            set_rate(run)
+            losses, right = train_step(run, batch.inputs, batch.labels)
             tally.add(losses, right)
-            step += 1
-            if tally.time_to_look():
-                loss, accuracy = tally.look()
-                yield Progress(epoch, run.epochs, step, run.steps, loss, accuracy, tally.samples_per_s())
-            if step == run.steps:
+            run.step += 1
+            for probe in run.probes:
+                probe.after_step(run.step)
+            if run.step == run.steps:
                 break
-        metrics, samples = tally.finish()
-        metrics |= {f"test/{name}": value for name, value in score(run.model, run.test, run.device, run.amp).items()}
-        metrics |= {**solver_metrics(run.model), "peak_memory_bytes": peak_memory_bytes(run.device)}
-        yield Record(epoch, step, metrics, samples)
+            if tally.time_to_look() and tally.steps < len(run.train):
+                loss, accuracy = tally.look()
+                yield Progress(epoch, run.epochs, run.step, run.steps, loss, accuracy, tally.samples_per_s())
+        record = finish_epoch(run, epoch, tally)
+        run.tally, run.epochs_done = None, epoch
+        yield record
         if tally.first_bad_step is not None:
-            raise Diverged(step - len(samples["train/loss"]) + tally.first_bad_step + 1)
+            raise Diverged(run.step - tally.steps + tally.first_bad_step + 1)
 
 
-def set_rate(run: Training, step: int) -> None:
-    rate = run.lr * run.schedule(step / run.steps)
+def finish_epoch(run: Training, epoch: int, tally: Tally) -> Record:
+    """All that is measured at an epoch's end, outside the clock."""
+    metrics, samples = tally.finish()
+    metrics["lr"] = run.optimizer.param_groups[0]["lr"]
+    metrics["gradient_norm"] = gradient_norm(run.model)
+    for probe in run.probes:
+        found, series = probe.read()
+        metrics |= found
+        samples |= series
+    metrics |= solver_metrics(run.model)
+    scores: dict[str, float] = {}
+    for split, batches in (("validation", run.validation), ("test", run.test)):
+        if batches is not None:
+            scores |= {f"{split}/{name}": value for name, value in score(run, batches).items()}
+    run.history.append(scores)
+    metrics |= scores
+    if run.validation is not None and run.step >= run.steps:
+        metrics |= select(run.history)
+    metrics["test/accuracy@best"] = max(past["test/accuracy"] for past in run.history)
+    metrics["peak_memory_bytes"] = peak_memory_bytes(run.device)
+    return Record(epoch, run.step, metrics, samples)
+
+
+def set_rate(run: Training) -> None:
+    rate = run.lr * run.schedule(run.step / run.steps)
     for group in run.optimizer.param_groups:
         group["lr"] = rate * group.get("rate_factor", 1.0)
 
 
-def train_step(run: Training, scaler: torch.amp.GradScaler, inputs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+def train_step(run: Training, inputs: Any, labels: Tensor) -> tuple[Tensor, Tensor]:
     """One step; gives the samples' losses and which answers were right, still on the device."""
     run.optimizer.zero_grad(set_to_none=True)
-    with autocast(run.device, run.amp):
-        outputs = run.model(inputs)
-    losses = F.cross_entropy(outputs.float(), labels, reduction="none")
-    scaler.scale(run.objective(losses)).backward()
-    scaler.step(run.optimizer)
-    scaler.update()
+    outputs = run.call(inputs)
+    losses = F.cross_entropy(outputs, labels, reduction="none")
+    run.scaler.scale(run.objective(losses)).backward()
+    run.scaler.step(run.optimizer)
+    run.scaler.update()
     return losses.detach(), outputs.detach().argmax(1) == labels
 
 
-class Tally:
-    """An epoch's counts, kept on the device until somebody looks, and its step times."""
-
-    def __init__(self, run: Training) -> None:
-        self._watch = Stopwatch(run.device)
-        self._losses: list[Tensor] = []
-        self._sizes: list[int] = []
-        self._right = torch.zeros((), dtype=torch.int64, device=run.device)
-        self._began = self._looked = time.perf_counter()
-        self.first_bad_step: int | None = None
-
-    def clocked(self, batches: Iterator[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:
-        """The batches; the clock runs while one is made and used, and stands still while the caller looks on."""
-        while True:
-            self._watch.mark()
-            batch = next(batches, None)
-            if batch is None:
-                self._watch.mark()
-                return
-            yield batch
-
-    def add(self, losses: Tensor, right: Tensor) -> None:
-        self._losses.append(losses.mean())
-        self._sizes.append(len(losses))
-        self._right += right.sum()
-        self._watch.mark()
-
-    def time_to_look(self) -> bool:
-        return time.perf_counter() - self._looked > SECONDS_BETWEEN_LOOKS
-
-    def look(self) -> tuple[float, float]:
-        self._looked = time.perf_counter()
-        return self._losses[-1].item(), self._right.item() / sum(self._sizes)
-
-    def samples_per_s(self) -> float:
-        return sum(self._sizes) / max(time.perf_counter() - self._began, 1e-9)
-
-    def finish(self) -> tuple[dict[str, float], dict[str, list[float]]]:
-        """The epoch's metrics and its raw series."""
-        laps = self._watch.laps_ms()[: len(self._sizes)]  # a last lap may have found no batch
-        losses = torch.stack(self._losses)
-        bad = (~torch.isfinite(losses)).nonzero()
-        self.first_bad_step = int(bad[0]) if len(bad) else None
-        sizes = torch.tensor(self._sizes, dtype=torch.float64)
-        values = losses.double().cpu()
-        metrics = {
-            "train/loss": float((values * sizes).sum() / sizes.sum()),
-            "train/accuracy": self._right.item() / sum(self._sizes),
-            "step_time_ms": float(torch.tensor(laps).median()),
-            "samples_per_s": sum(self._sizes) / (sum(laps) / 1e3),
-        }
-        return metrics, {"train/loss": values.tolist(), "step_time_ms": laps}
+def gradient_norm(model: nn.Module) -> float:
+    """The norm of the last step's gradient."""
+    return torch.nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None]).item()
 
 
 def saved_bytes(run: Training) -> int:
     """What one training forward keeps for backward, measured once, before the clock; leaves the model as it was."""
-    inputs, labels = next(run.train.epoch(0))
-    state = {name: value.clone() for name, value in run.model.state_dict().items()}
-
-    def forward() -> Tensor:
-        with autocast(run.device, run.amp):
-            outputs = run.model(inputs)
-        return run.objective(F.cross_entropy(outputs.float(), labels, reduction="none"))
-
+    batch = next(iter(run.train.epoch(0)))
+    state, random = {name: value.clone() for name, value in run.model.state_dict().items()}, random_state(run.device)
     run.model.train()
-    saved = saved_activation_bytes(forward, run.model)
+    with autocast(run.device, run.amp):
+        saved = saved_activation_bytes(
+            lambda: F.cross_entropy(run.model(batch.inputs).float(), batch.labels), run.model
+        )
     run.model.load_state_dict(state)
+    set_random_state(run.device, random)
     solver_metrics(run.model)  # forget what this forward counted
     return saved
+
+
+def state_of(run: Training) -> dict[str, Any]:
+    """Everything that training needs to go on from here to the last bit."""
+    return {
+        "model": run.model.state_dict(),
+        "buffers": dict(run.model.named_buffers()),  # with those that are not part of a model's own state
+        "optimizer": run.optimizer.state_dict(),
+        "scaler": run.scaler.state_dict(),
+        "random": random_state(run.device),
+        "step": run.step,
+        "epochs_done": run.epochs_done,
+        "history": run.history,
+        "tally": run.tally.state() if run.tally else None,
+    }
+
+
+def go_on_from(run: Training, state: dict[str, Any]) -> None:
+    """Put a state that was taken out back in."""
+    run.model.load_state_dict(state["model"])
+    buffers = dict(run.model.named_buffers())
+    with torch.no_grad():
+        for name, value in state["buffers"].items():
+            buffers[name].copy_(value)
+    run.optimizer.load_state_dict(state["optimizer"])
+    run.scaler.load_state_dict(state["scaler"])
+    set_random_state(run.device, state["random"])
+    run.step, run.epochs_done, run.history = state["step"], state["epochs_done"], state["history"]
+    run.tally = Tally.restore(run.device, state["tally"]) if state["tally"] else None

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from torch import Tensor
 
 
+class Batch(Protocol):
+    """Inputs, labels, and the samples' groups where there are any, all on the device."""
+
+    inputs: Any
+    labels: Tensor
+    groups: Tensor | None
+
+
 class Batches(Protocol):
-    """What the engine needs of data: batches of inputs and labels, epoch by epoch, already on the device."""
+    """What the engine needs of data: batches, epoch by epoch, from any place in the epoch on."""
 
     batch_size: int
     samples: int
 
     def __len__(self) -> int: ...
 
-    def epoch(self, number: int = 0) -> Iterator[tuple[Tensor, Tensor]]: ...
+    def epoch(self, number: int = 0, first: int = 0) -> Iterator[Any]: ...  # of Batch
 
 
 @dataclass(frozen=True)
@@ -35,12 +43,19 @@ class Progress:
 
 @dataclass(frozen=True)
 class Record:
-    """The measurements of an epoch (or, with epoch None, of the whole run): metrics by full name, raw series by name."""
+    """The measurements of an epoch (with epoch None, of the whole run): metrics by full name, raw series by name."""
 
     epoch: int | None
     step: int
     metrics: dict[str, float]
     samples: dict[str, list[float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A sentence for the person who looks on."""
+
+    text: str
 
 
 class Diverged(Exception):

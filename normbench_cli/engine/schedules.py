@@ -14,15 +14,15 @@ def constant(progress: float) -> float:
 
 
 @SCHEDULES.register("cosine")
-def cosine(progress: float) -> float:
-    """Half a cosine wave from the full rate to zero."""
-    return (1 + math.cos(math.pi * progress)) / 2
+def cosine(progress: float, stairs: int = 0) -> float:
+    """Half a cosine wave from the full rate to zero; in that many stairs, one an epoch say, or smoothly."""
+    return (1 + math.cos(math.pi * on_stairs(progress, stairs))) / 2
 
 
 @SCHEDULES.register("linear")
-def linear(progress: float) -> float:
-    """A straight line from the full rate to zero."""
-    return 1 - progress
+def linear(progress: float, stairs: int = 0) -> float:
+    """A straight line from the full rate to zero; in that many stairs, one an epoch say, or smoothly."""
+    return 1 - on_stairs(progress, stairs)
 
 
 @SCHEDULES.register("step")
@@ -38,3 +38,8 @@ def onecycle(progress: float, warmup: float = 0.3, start: float = 0.04) -> float
     if progress < warmup:
         return start + (1 - start) * (1 - math.cos(math.pi * progress / warmup)) / 2
     return cosine((progress - warmup) / (1 - warmup))
+
+
+def on_stairs(progress: float, stairs: int) -> float:
+    """The last of so many equal stairs that progress has reached; without stairs, progress itself."""
+    return math.floor(progress * stairs + 1e-9) / stairs if stairs else progress

@@ -1,4 +1,4 @@
-"""What the solvers inside a model's layers did since somebody last asked: iterations, residuals, channels not converged."""
+"""What the solvers in a model's layers did since the last look: iterations, residuals, channels not converged."""
 
 from __future__ import annotations
 

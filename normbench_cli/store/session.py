@@ -150,6 +150,15 @@ class Store:
         with self.writing() as session:
             beat(session, run_id)
 
+    def take_up(self, run_id: str, step: int) -> None:
+        """Make a run that ended early this process's again, as it was after a step: what was measured later goes."""
+        moment = now()
+        with self.writing() as session:
+            session.execute(delete(Metric).where(Metric.run_id == run_id, Metric.step > step))
+            session.execute(delete(Sample).where(Sample.run_id == run_id, Sample.first_step + Sample.count > step))
+            again = {"state": "running", "message": "", "heartbeat_at": moment, "finished_at": None}
+            session.execute(update(Run).where(Run.id == run_id).values(**again, **this_process()))
+
     def end(self, run_id: str, state: str, message: str = "") -> None:
         """Close a run in its last state."""
         if state not in STATES:

@@ -1,4 +1,4 @@
-"""Checkpoints are whole or not there, and reading one runs nobody's code."""
+"""Checkpoints are whole or not there, the last two are kept, and reading one runs nobody's code."""
 
 from __future__ import annotations
 
@@ -13,17 +13,42 @@ from normbench_cli.errors import NormbenchError
 CPU = torch.device("cpu")
 
 
-def test_what_is_saved_is_loaded(tmp_path):
-    checkpoint.save(tmp_path / "run", {"model": {"w": torch.arange(3)}, "config": {"lr": 0.1}})
-    loaded = checkpoint.load(tmp_path / "run", CPU)
-    assert torch.equal(loaded["model"]["w"], torch.arange(3))
-    assert [path.name for path in (tmp_path / "run").iterdir()] == [checkpoint.NAME]
+def save(folder, step=1):
+    return checkpoint.save(folder, step, {"model": {"w": torch.full((3,), step)}, "step": step})
 
 
-@pytest.mark.parametrize("content", [b"", b"not a checkpoint", pickle.dumps(print)])
-def test_a_damaged_checkpoint_is_one_clear_line(tmp_path, content):
-    (tmp_path / checkpoint.NAME).write_bytes(content)
-    with pytest.raises(NormbenchError, match="damaged or not one of ours"):
+def test_what_is_saved_is_loaded_and_the_last_two_are_kept(tmp_path):
+    for step in range(1, 6):
+        save(tmp_path / "run", step)
+    loaded, damaged = checkpoint.load(tmp_path / "run", CPU)
+    assert loaded["step"] == 5
+    assert damaged == []
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "checkpoint-000000004.pt",
+        "checkpoint-000000005.pt",
+    ]
+
+
+def test_a_truncated_newest_one_falls_back_to_the_one_before(tmp_path):
+    save(tmp_path, 1)
+    newest = save(tmp_path, 2)
+    newest.write_bytes(newest.read_bytes()[:200])
+    loaded, (line,) = checkpoint.load(tmp_path, CPU)
+    assert loaded["step"] == 1
+    assert str(newest) in line
+
+
+def test_a_file_that_was_being_written_is_not_a_checkpoint(tmp_path):
+    save(tmp_path, 1)
+    (tmp_path / "checkpoint-000000002.writing").write_bytes(b"half")
+    assert checkpoint.load(tmp_path, CPU)[0]["step"] == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"not a checkpoint", pickle.dumps(print)], ids=["empty", "text", "pickle"])
+def test_damaged_checkpoints_are_one_clear_line(tmp_path, content):
+    for step in (1, 2):
+        (tmp_path / f"checkpoint-{step}.pt").write_bytes(content)
+    with pytest.raises(NormbenchError, match=r"damaged or not one of ours.*records are kept"):
         checkpoint.load(tmp_path, CPU)
 
 
@@ -34,7 +59,7 @@ def test_a_checkpoint_that_would_run_code_is_refused_without_running_it(tmp_path
         def __reduce__(self):
             return (open, (str(trace), "w"))
 
-    torch.save({"model": Payload()}, tmp_path / checkpoint.NAME)
+    torch.save({"model": Payload()}, tmp_path / "checkpoint-1.pt")
     with pytest.raises(NormbenchError, match="not one of ours"):
         checkpoint.load(tmp_path, CPU)
     assert not trace.exists()

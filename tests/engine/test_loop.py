@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 
 from normbench_cli.build import build
 from normbench_cli.config import make_config
-from normbench_cli.engine.loop import fit, set_rate
+from normbench_cli.engine.loop import fit, go_on_from, set_rate, state_of
 from normbench_cli.engine.records import Diverged, Record
 
 TINY = {"data": "digits:size=8", "batch_size": 256}
@@ -51,7 +52,7 @@ def plain_run(steps: int) -> tuple[float, float]:
     net, optimizer = run.model, torch.optim.SGD(run.model.parameters(), 0.05, 0.9, weight_decay=5e-4)
     total = count = 0.0
     net.train()
-    for step, (x, y) in enumerate(run.train.epoch(1)):
+    for step, (x, y) in enumerate((b.inputs, b.labels) for b in run.train.epoch(1)):
         assert step < steps
         loss = torch.nn.functional.cross_entropy(net(x), y)
         optimizer.zero_grad()
@@ -60,7 +61,7 @@ def plain_run(steps: int) -> tuple[float, float]:
         total, count = total + loss.item() * len(y), count + len(y)
     net.eval()
     with torch.no_grad():
-        right = sum((net(x).argmax(1) == y).sum().item() for x, y in run.test.epoch())
+        right = sum((net(x).argmax(1) == y).sum().item() for x, y, _ in run.test.epoch())
     return total / count, right / run.test.samples
 
 
@@ -75,8 +76,7 @@ def test_a_loss_that_is_not_finite_ends_the_run_after_its_record():
     run = fit(build(make_config(TINY | {"norm": "none", "lr": 1e30, "epochs": 3})))
     records = []
     with pytest.raises(Diverged) as stop:
-        for record in run:
-            records.append(record)
+        records.extend(run)  # what came before stays in the list
     last = records[-1]
     assert not math.isfinite(last.metrics["train/loss"])
     losses = last.samples["train/loss"]
@@ -102,5 +102,30 @@ def test_equal_seeds_begin_with_equal_weights_whatever_the_norm():
 def test_rates_follow_the_schedule_and_keep_their_factor():
     run = build(make_config(TINY | {"schedule": "linear", "lr": 0.4, "epochs": 1}))
     run.optimizer.param_groups[0]["rate_factor"] = 0.5
-    set_rate(run, 3)
+    run.step = 3
+    set_rate(run)
     assert run.optimizer.param_groups[0]["lr"] == pytest.approx(0.4 * (1 - 3 / run.steps) * 0.5)
+
+
+@pytest.mark.parametrize("looks", [1, 3])
+def test_training_goes_on_from_any_look_to_the_same_bits(monkeypatch, looks):
+    """Stopped in the middle of an epoch, put away, and taken up by another process's worth of objects."""
+    monkeypatch.setattr("normbench_cli.engine.tally.SECONDS_BETWEEN_LOOKS", 0)
+    config = make_config(TINY | {"norm": "augnorm", "iterations": 8})
+    whole = build(config)
+    expected = [results(r.metrics) for r in fit(whole) if isinstance(r, Record) and r.epoch]
+
+    stopped = build(config)
+    records = fit(stopped)
+    for _ in range(looks + 1):
+        next(records)
+    file = io.BytesIO()
+    torch.save(state_of(stopped), file)
+    file.seek(0)
+    resumed = build(config)
+    go_on_from(resumed, torch.load(file, weights_only=True))
+    assert 0 < resumed.step < 8
+    again = [results(r.metrics) for r in fit(resumed) if isinstance(r, Record) and r.epoch]
+    assert again == expected[-len(again) :]
+    for name, value in whole.model.state_dict().items():
+        assert torch.equal(resumed.model.state_dict()[name], value), name

@@ -1,0 +1,47 @@
+"""Recipes are valid configurations, carry the papers' exceptions, and give way to what is asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from normbench_cli import recipes
+from normbench_cli.config import make_config
+from normbench_cli.errors import UsageError
+
+
+@pytest.mark.parametrize("name", recipes.names())
+def test_every_recipe_is_a_configuration(name):
+    recipe = recipes.find(name)
+    config = make_config({"recipe": name})
+    assert recipe.summary
+    for field, value in recipe.settings.items():
+        assert getattr(config, field) == value or field in ("schedule", "data", "model", "norm"), field
+
+
+def test_what_is_given_goes_before_the_recipe():
+    config = make_config({"recipe": "popnorm-cifar", "lr": "0.3", "epochs": "2"})
+    assert (config.lr, config.epochs, config.iterations, config.batch_size) == (0.3, 2, None, 128)
+
+
+@pytest.mark.parametrize(
+    ("norm", "lr"),
+    [
+        ("none", 5e-5),
+        ("popnorm:divide=none", 5e-3),
+        ("popnorm:divide=none,kappa=1", 5e-3),
+        ("popnorm", 0.1),
+        ("bn", 0.1),
+    ],
+)
+def test_the_exceptional_rates_of_popnorms_third_figure(norm, lr):
+    assert make_config({"recipe": "popnorm-cifar", "norm": norm}).lr == lr
+
+
+def test_a_config_from_the_database_is_itself_again():
+    config = make_config({"recipe": "popnorm-cifar", "norm": "none", "lr": 0.2})
+    assert make_config(config.to_dict()) == config
+
+
+def test_a_wrong_name_says_the_nearest():
+    with pytest.raises(UsageError, match="did you mean 'popnorm-cifar'"):
+        make_config({"recipe": "popnorm-cifr"})
