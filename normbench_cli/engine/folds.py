@@ -1,0 +1,168 @@
+"""Cross-validation: a model for each fold, trained side by side where that is faster, and statistics over the folds.
+
+Graphs are small, so one training cannot keep two processor cores busy; two trainings can.  On a CPU each fold
+therefore runs on one core, as many at once as torch may use, and gives bit for bit what it gives alone: it has random
+generators of its own.  On an accelerator the folds run one after another.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from normbench_cli.device import on_accelerator, peak_memory_bytes, reset_peak_memory
+from normbench_cli.engine.fold_statistics import CURVES, Curves, mean_curves, of_fold, summary
+from normbench_cli.engine.fold_training import PIECE, Fold, Plan, Sliceable, train_fold
+from normbench_cli.engine.records import Progress, Record
+from normbench_cli.errors import UsageError
+
+SECONDS_BETWEEN_LOOKS = 0.5
+LARGEST_KEPT = 31 * 2**20  # bytes; glibc learns from blocks below 32 MiB
+
+
+def assign(labels: Tensor, folds: int, seed: int) -> Tensor:
+    """The fold of every sample: scikit-learn's stratified folds, shuffled."""
+    smallest = int(torch.bincount(labels).min())
+    if not 2 <= folds <= smallest:
+        raise UsageError(
+            f"folds is {folds}, and the smallest class has {smallest} samples", f"give 2 to {smallest} folds"
+        )
+    from sklearn.model_selection import StratifiedKFold
+
+    found = torch.empty(len(labels), dtype=torch.int64)
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    for number, (_, validation) in enumerate(splitter.split(labels.numpy(), labels.numpy())):
+        found[validation] = number
+    return found
+
+
+def cross_validate(
+    make_model: Callable[[], nn.Module],
+    make_optimizer: Callable[[nn.Module], torch.optim.Optimizer],
+    data: Sliceable,
+    plan: Plan,
+    finished: Mapping[int, Curves] | None = None,
+) -> Iterator[Progress | Record]:
+    """Train and score every fold that is not among the finished ones.
+
+    Yields a look now and then; for each fold, when it ends, a record with its curves as series
+    (`validation/accuracy@fold3`); then a record an epoch with the means over folds; and at the end a record of the
+    whole.  Initial weights are drawn for all folds in order after the seed is set once, so a fold's do not depend on
+    which folds are left to train.
+    """
+    done: dict[int, Curves] = dict(finished or {})
+    todo = [fold for fold in make_folds(make_model, make_optimizer, data, plan) if fold.number not in done]
+    reset_peak_memory(data.device)
+    began = time.perf_counter()
+    with side_by_side(data, plan, todo) as running:
+        while running:
+            ready, _ = wait(running, SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
+            for future in ready:
+                fold = running.pop(future)
+                future.result()  # raises what ended the training
+                done[fold.number] = fold.curves()
+                yield record_of(fold)
+            if running:
+                yield progress(todo, plan, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    steps = sum(fold.steps for fold in todo)
+    curves = [done[number] for number in sorted(done)]
+    for epoch, means in enumerate(mean_curves(curves), 1):
+        yield Record(epoch, epoch * (steps // plan.epochs), means)
+    metrics = summary(curves) | solver_statistics([fold.model for fold in todo])
+    metrics["peak_memory_bytes"] = peak_memory_bytes(data.device)
+    if todo:
+        samples = plan.epochs * sum(len(fold.train) for fold in todo)
+        metrics["samples_per_s"] = samples / max(seconds, 1e-9)
+    yield Record(None, steps, metrics)
+
+
+def make_folds(
+    make_model: Callable[[], nn.Module],
+    make_optimizer: Callable[[nn.Module], torch.optim.Optimizer],
+    data: Sliceable,
+    plan: Plan,
+) -> list[Fold]:
+    owner = assign(data.labels.cpu(), plan.folds, plan.seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(plan.seed)
+        models = [make_model().to(data.device) for _ in range(plan.folds)]
+    return [
+        Fold(
+            number,
+            model,
+            make_optimizer(model),
+            (owner != number).nonzero()[:, 0],
+            (owner == number).nonzero()[:, 0],
+            torch.zeros(plan.epochs, 2, 2, device=data.device),
+        )
+        for number, model in enumerate(models)
+    ]
+
+
+@contextmanager
+def side_by_side(data: Sliceable, plan: Plan, folds: list[Fold]) -> Iterator[dict[Future[None], Fold]]:
+    """Starts the trainings; whatever happens to the caller, they have ended when it goes on."""
+    threads = torch.get_num_threads()
+    workers = 1 if on_accelerator(data.device) else min(threads, max(len(folds), 1))
+    stop = threading.Event()
+    pieces = data.pieces(PIECE)
+    keep_memory()
+    pool = ThreadPoolExecutor(workers, "fold")
+    torch.set_num_threads(max(threads // workers, 1))
+    try:
+        yield {pool.submit(train_fold, fold, data, pieces, plan, lambda: not stop.is_set()): fold for fold in folds}
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)
+
+
+def keep_memory() -> None:
+    """Freeing one large block tells glibc's allocator that large blocks come and go: from then on it keeps the memory
+    of activations instead of fetching it from the system again in every step.  Elsewhere this does nothing."""
+    torch.empty(LARGEST_KEPT, dtype=torch.uint8)
+
+
+def record_of(fold: Fold) -> Record:
+    """Its series have a value an epoch, so the record counts epochs where others count steps."""
+    curves = fold.curves()
+    metrics = {of_fold(name, fold.number): curves[name][-1] for name in CURVES}
+    return Record(None, fold.epochs_done, metrics, {of_fold(name, fold.number): curves[name] for name in CURVES})
+
+
+def progress(folds: list[Fold], plan: Plan, seconds: float) -> Progress:
+    """How far all folds are together, and the score of the fold that is farthest."""
+    epochs = sum(fold.epochs_done for fold in folds)
+    steps = sum(fold.steps for fold in folds)
+    samples = sum(fold.epochs_done * len(fold.train) for fold in folds)
+    running = [fold for fold in folds if 0 < fold.epochs_done < plan.epochs] or folds
+    farthest = max(running, key=lambda fold: fold.epochs_done)
+    loss, accuracy = float("nan"), float("nan")
+    if farthest.epochs_done:
+        latest = {name: values[-1] for name, values in farthest.curves().items()}
+        loss, accuracy = latest["train/loss"], latest["validation/accuracy"]
+    epoch = epochs // len(folds)
+    total = steps * plan.epochs * len(folds) // max(epochs, 1)
+    return Progress(epoch, plan.epochs, steps, total, loss, accuracy, samples / max(seconds, 1e-9))
+
+
+def solver_statistics(models: list[nn.Module]) -> dict[str, float]:
+    """Over all solving layers of all folds: mean iterations, most iterations, mean share not converged."""
+    layers: list[Any] = [layer for model in models for layer in model.modules() if hasattr(layer, "solver_statistics")]
+    found = [layer.solver_statistics() for layer in layers]
+    if not found:
+        return {}
+    columns = {name: torch.stack([torch.as_tensor(each[name]).float().cpu() for each in found]) for name in found[0]}
+    return {
+        "solver/iterations_mean": float(columns["iterations_mean"].mean()),
+        "solver/iterations_max": float(columns["iterations_max"].max()),
+        "solver/unconverged": float(columns["unconverged"].mean()),
+    }

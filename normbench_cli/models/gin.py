@@ -1,0 +1,58 @@
+"""The graph isomorphism network (Xu et al. 2019) in the form of GraphNorm's code."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from normbench_cli.models.gcn import Counting, GraphClassifier
+from normbench_cli.models.graph_layers import Batch, GraphSequence, PerNode, product
+from normbench_cli.models.layers import Layers
+from normbench_cli.registry import MODELS
+
+
+class NeighbourSum(nn.Module):
+    """(1 + eps) x + the sum of the neighbours' x: torch_geometric's GINConv without its network."""
+
+    def __init__(self, learn_eps: bool) -> None:
+        super().__init__()
+        self.eps = nn.Parameter(torch.zeros(1)) if learn_eps else None
+
+    def forward(self, x: Tensor, batch: Batch) -> Tensor:
+        y = product(batch.neighbours, x)
+        return y if self.eps is None else y + self.eps * x
+
+
+@MODELS.register("gin", paper="Xu et al. 2019; Cai et al. 2021", graphs=True)
+class GIN(GraphClassifier):
+    """Graph isomorphism network: sums over neighbours, each followed by two linear layers with norm and activation.
+
+    n_layers, counting: as for gcn; hidden: units of a layer; dropout: of the scores;
+    learn_eps: learn how much a node itself counts among its neighbours.
+    """
+
+    def __init__(
+        self,
+        norm: str = "batchnorm",
+        act: str = "relu",
+        num_classes: int = 2,
+        in_channels: int = 7,
+        n_layers: int = 5,
+        counting: Counting = "graphnorm",
+        hidden: int = 64,
+        dropout: float = 0.5,
+        learn_eps: bool = True,
+    ) -> None:
+        layers = Layers(norm, act)
+
+        def linear(inputs: int, first: bool) -> nn.Module:
+            def op(bias: bool) -> nn.Module:
+                return PerNode(layers.weights(nn.Linear(inputs, hidden, bias=bias)))
+
+            return layers.graph(op, inputs, hidden, first=first)
+
+        def block(inputs: int, first: bool) -> nn.Module:
+            return GraphSequence(NeighbourSum(learn_eps), linear(inputs, first), linear(hidden, False))
+
+        classifier = layers.classifier(hidden, num_classes)
+        super().__init__(block, classifier, in_channels, hidden, n_layers, counting, dropout)

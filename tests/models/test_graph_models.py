@@ -1,0 +1,186 @@
+"""Networks of graphs: their layers against torch_geometric and the dense formulas, every norm, the smallest graphs."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+from normbench_cli.datasets.graphs import assemble
+from normbench_cli.errors import UsageError
+from normbench_cli.models import MODELS
+from normbench_cli.models.gcn import GraphConvolution
+from normbench_cli.models.gin import NeighbourSum
+from normbench_cli.models.graph_layers import Dropout, PerGraph, PerNode
+from normbench_cli.models.layers import Layers
+from normbench_cli.norms import NORMS
+
+GRAPH_MODELS = [name for name, entry in MODELS.entries.items() if entry.facts.get("graphs")]
+BLIND = ("instancenorm",)  # statistics over positions, of which a node has one
+FITTING = [name for name in NORMS.choices() if name not in BLIND]
+
+
+def toy(edges=((0, 1), (1, 2), (4, 5), (5, 6), (4, 6)), graph=(0, 0, 0, 1, 2, 2, 2, 2), tags=(0, 1, 2, 0, 1, 0, 2, 1)):
+    """A path, a single node, and a triangle with an isolated node."""
+    pairs = torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).T
+    return assemble("TOY", "here", list(tags), pairs, list(graph), [number % 2 for number in range(max(graph) + 1)])
+
+
+def batch_of(data):
+    return data.to(torch.device("cpu")).batch(torch.arange(len(data)))[0]
+
+
+@pytest.fixture(scope="module")
+def geometric():
+    with warnings.catch_warnings():  # its import uses what torch has deprecated
+        warnings.simplefilter("ignore")
+        import torch_geometric.nn
+    return torch_geometric.nn
+
+
+@pytest.mark.parametrize("sizes", [(3, 16), (16, 3), (5, 5)])
+def test_graph_convolution_equals_gcnconv_and_the_dense_formula(geometric, sizes):
+    data, x = toy(), torch.randn(8, sizes[0], requires_grad=True)
+    ours = GraphConvolution(nn.Linear(*sizes, bias=False), *sizes, bias=True)
+    nn.init.normal_(ours.bias)
+    theirs = geometric.GCNConv(*sizes)
+    theirs.load_state_dict({"bias": ours.bias, "lin.weight": ours.linear.weight})
+    y, expected = ours(x, batch_of(data)), theirs(x, data.edge_index)
+    torch.testing.assert_close(y, expected, rtol=1e-6, atol=1e-6)
+    adjacency = batch_of(data).adjacency.to_dense()
+    torch.testing.assert_close(y, adjacency @ x @ ours.linear.weight.T + ours.bias, rtol=1e-6, atol=1e-6)
+    weights = torch.randn_like(y)
+    for ours_gradient, theirs_gradient in zip(
+        torch.autograd.grad((y * weights).sum(), [x, ours.linear.weight, ours.bias]),
+        torch.autograd.grad((expected * weights).sum(), [x, theirs.lin.weight, theirs.bias]),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours_gradient, theirs_gradient, rtol=1e-5, atol=1e-6)
+
+
+def test_neighbour_sum_equals_ginconv(geometric):
+    data, x = toy(), torch.randn(8, 5)
+    ours = NeighbourSum(learn_eps=True)
+    nn.init.constant_(ours.eps, 0.3)
+    theirs = geometric.GINConv(nn.Identity(), eps=0.3)
+    torch.testing.assert_close(ours(x, batch_of(data)), theirs(x, data.edge_index))
+
+
+def test_graphnorm_equals_torch_geometrics(geometric):
+    batch, x = batch_of(toy()), torch.randn(8, 5)
+    ours, theirs = NORMS.build("graphnorm", num_features=5), geometric.GraphNorm(5, eps=1e-6)
+    alpha = torch.rand(5)
+    with torch.no_grad():
+        ours.alpha.copy_(alpha)
+        theirs.mean_scale.copy_(alpha)
+    torch.testing.assert_close(ours(x, batch.graph, 3), theirs(x, batch.graph), rtol=1e-5, atol=1e-6)
+
+
+def test_graphnorm_on_a_regular_graph_gives_beta():
+    """The nodes of a ring cannot be told apart, so with alpha = 1 nothing is left but beta."""
+    ring = toy([(n, (n + 1) % 6) for n in range(6)], graph=[0] * 6, tags=[0] * 6)
+    layer = Layers("graphnorm").graph_norm(4)
+    nn.init.normal_(layer.layer.bias)
+    batch = batch_of(ring)
+    op = GraphConvolution(nn.Linear(1, 4, bias=False), 1, 4, bias=True)
+    y = layer(op(batch.features, batch), batch)
+    torch.testing.assert_close(y, layer.layer.bias.expand_as(y), rtol=0, atol=1e-3)  # rounding over sqrt(1e-6)
+
+
+@pytest.mark.skipif("auggraphnorm" not in NORMS.entries, reason="there is no auggraphnorm")
+def test_auggraphnorm_at_phi_2_equals_graphnorm():
+    batch, x = batch_of(toy()), torch.randn(8, 5)
+    augmented, plain = (NORMS.build(name, num_features=5) for name in ("auggraphnorm:phi=2", "graphnorm"))
+    torch.testing.assert_close(augmented(x, batch.graph, 3), plain(x, batch.graph, 3), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("norm", [*FITTING, "batchnorm:placement=before", "graphnorm:placement=before"])
+@pytest.mark.parametrize("name", GRAPH_MODELS)
+def test_networks_train_a_step_with_every_norm(name, norm):
+    net = MODELS.build(name, norm=norm, act="tanh", num_classes=3, in_channels=3)
+    scores = net(batch_of(toy()))
+    assert scores.shape == (3, 3)
+    scores.square().sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in net.parameters())
+    assert net.eval()(batch_of(toy())).isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("edges", "graph"),
+    [((), (0, 1, 2)), ((), (0, 0, 0)), (((0, 1),), (0, 0, 0)), (((0, 1), (1, 2)), (0, 0, 0)), ((), (0, 0, 1))],
+    ids=["single nodes", "no edges", "isolated node", "one graph", "no edges, two graphs"],
+)
+@pytest.mark.parametrize(
+    "norm", [name for name in ("batchnorm", "graphnorm", "augnorm", "auggraphnorm") if name in FITTING]
+)
+@pytest.mark.parametrize("name", GRAPH_MODELS)
+def test_the_smallest_graphs_work(name, norm, edges, graph):
+    net = MODELS.build(name, norm=norm, num_classes=2, in_channels=3, hidden=4)
+    scores = net(batch_of(toy(edges, graph, (0, 1, 2))))
+    scores.sum().backward()
+    assert scores.isfinite().all()
+    assert all(p.grad.isfinite().all() for p in net.parameters())
+
+
+@pytest.mark.parametrize("norm", [*BLIND, "groupnorm:groups=64"])
+def test_a_norm_that_sees_nothing_of_a_node_is_refused_with_the_reason(norm):
+    with pytest.raises(UsageError, match=f"norm '{norm}' does not fit the nodes of a graph: its statistics are over"):
+        MODELS.build("gcn", norm=norm)
+
+
+def test_a_norm_of_graphs_is_refused_by_networks_of_images():
+    with pytest.raises(UsageError, match="over the nodes of a graph: use it with gcn or gin"):
+        MODELS.build("resnet20", norm="graphnorm")
+
+
+@pytest.mark.parametrize(
+    ("spec", "blocks"),
+    [("gcn", 4), ("gcn:counting=paper", 5), ("gcn:n_layers=2", 1), ("gin", 4), ("gin:n_layers=3", 2)],
+)
+def test_layers_are_counted_either_way(spec, blocks):
+    assert len(MODELS.build(spec).blocks) == blocks
+
+
+def test_gcn_has_the_size_of_graphnorms():
+    net = MODELS.build("gcn", norm="graphnorm", in_channels=7)
+    convolutions = 7 * 64 + 3 * 64 * 64 + 4 * 64
+    assert sum(p.numel() for p in net.parameters()) == convolutions + 4 * 3 * 64 + 64 * 2 + 2
+
+
+def test_residual_sums_begin_with_the_second_block_and_dropout_is_last():
+    net = MODELS.build("gcn:dropout=0.9", norm="none", hidden=4, in_channels=3)
+    for block in list(net.blocks)[1:]:
+        for p in block.parameters():
+            nn.init.zeros_(p)
+    batch = batch_of(toy())
+    first = net.blocks[0](batch.features, batch)
+    pooled = torch.zeros(3, 4).index_add(0, batch.graph, first)
+    net.eval()
+    torch.testing.assert_close(net(batch), net.classifier(pooled))
+    scores = net.train()(batch)
+    torch.testing.assert_close(scores, torch.where(scores == 0, 0.0, net.classifier(pooled) * 10))
+
+
+def test_a_norm_placed_before_sees_the_input_of_the_convolution():
+    parts = list(Layers("batchnorm:placement=before").graph(lambda bias: nn.Linear(3, 4, bias=bias), 3, 4))
+    assert isinstance(parts[0], PerNode)
+    assert parts[0].layer.num_features == 3
+    assert parts[1].bias is not None
+
+
+def test_a_norm_of_graphs_is_told_the_graphs():
+    assert isinstance(Layers("graphnorm").graph_norm(4), PerGraph)
+    assert isinstance(Layers("batchnorm").graph_norm(4), PerNode)
+
+
+def test_dropout_draws_from_its_own_generator():
+    layer, x = Dropout(0.5), torch.ones(1000)
+    layer.generator = torch.Generator().manual_seed(3)
+    y = layer(x)
+    layer.generator.manual_seed(3)
+    assert torch.equal(layer(x), y)
+    assert set(y.tolist()) == {0.0, 2.0}
+    with pytest.raises(ValueError, match="dropout is 1"):
+        Dropout(1)
