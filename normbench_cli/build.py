@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
@@ -11,9 +11,12 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from normbench_cli.config import RunConfig
-from normbench_cli.datasets.base import Dataset
 from normbench_cli.device import pick_device
+from normbench_cli.engine.fold_statistics import Curves
+from normbench_cli.engine.fold_training import Plan
+from normbench_cli.engine.folds import assign, cross_validate
 from normbench_cli.engine.loop import Training
+from normbench_cli.engine.records import Progress, Record
 from normbench_cli.errors import UsageError
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, OBJECTIVES, SCHEDULES
 
@@ -32,12 +35,16 @@ def check(config: RunConfig) -> int:
     data = load_data(config.data)
     with torch.device("meta"):
         model = build_model(config, data)
+    OBJECTIVES.build(config.objective)
+    make_schedule(config)(0.5)
+    if config.folds:
+        assign(data.labels, config.folds, config.seed)
+        return sum(p.numel() for p in model.parameters())
+    with torch.device("meta"):
         try:  # a forward pass costs nothing there, and shows what does not fit
             model(torch.empty(2, *data.shape))
         except ValueError as error:
             raise UsageError(f"{config.model} cannot take {config.data}: {error}") from error
-    OBJECTIVES.build(config.objective)
-    make_schedule(config)(0.5)
     if config.batch_size > len(data.train):
         raise UsageError(
             f"batch_size is {config.batch_size}, and {config.data} has {len(data.train)} samples to train with",
@@ -76,12 +83,30 @@ def build(config: RunConfig) -> Training:
     )
 
 
+def cross_validation(config: RunConfig, finished: Mapping[int, Curves] | None = None) -> Iterator[Progress | Record]:
+    """The records of a cross-validation, of the folds that are not finished yet."""
+    device = pick_device(config.device)
+    data = load_data(config.data)
+    plan = Plan(
+        folds=config.folds,
+        epochs=config.epochs or 0,
+        batch_size=config.batch_size,
+        lr=config.lr,
+        seed=config.seed,
+        schedule=make_schedule(config),
+        objective=OBJECTIVES.build(config.objective),
+    )
+    model, optimizer = partial(build_model, config, data), partial(make_optimizer, config=config)
+    return cross_validate(model, optimizer, data.to(device), plan, finished)
+
+
 @lru_cache(maxsize=2)
-def load_data(spec: str) -> Dataset:
+def load_data(spec: str) -> Any:
+    """A data set, once for all runs of a grid that use it: a `Dataset` of images, or another of that shape."""
     return DATASETS.build(spec)
 
 
-def build_model(config: RunConfig, data: Dataset) -> nn.Module:
+def build_model(config: RunConfig, data: Any) -> nn.Module:
     return MODELS.build(
         config.model, norm=config.norm, act=config.act, num_classes=data.classes, in_channels=data.channels
     )

@@ -20,6 +20,7 @@ from normbench_cli.registry import (
     SCHEDULES,
     nearest,
     read_value,
+    split_spec,
 )
 
 REGISTRIES = {
@@ -47,10 +48,13 @@ class RunConfig:
     model: str = setting("resnet20", "network")
     data: str = setting("digits", "data set")
     objective: str = setting("erm", "what training minimizes")
-    recipe: str = setting("", "named settings of a paper's protocol, which the others override", identity=False)
-    epochs: int | None = setting(None, "passes over the training set (default 20, if no --iterations)")
+    recipe: str = setting(
+        "", "named settings, which the others override; each data set has one that is taken by default", identity=False
+    )
+    epochs: int | None = setting(None, "passes over the training set")
     iterations: int | None = setting(None, "training steps, instead of epochs")
-    batch_size: int = setting(64, "samples a training step")
+    batch_size: int = setting(128, "samples a training step")
+    folds: int = setting(0, "folds of a cross-validation; for data sets of graphs alone, where the default is 10")
     optimizer: Literal["sgd", "adam", "adamw"] = setting("sgd", "optimizer")
     lr: float = setting(0.1, "largest learning rate of the schedule")
     momentum: float = setting(0.9, "momentum of SGD")
@@ -98,6 +102,7 @@ class RunConfig:
                 )
         if self.momentum >= 1:
             raise UsageError(f"momentum is {self.momentum}", "give a number below 1")
+        self._check_graphs()
         if self.batch_size == 1:
             for spec in NORMS.parse_all(self.norm):
                 if spec.entry.facts.get("needs_batch"):
@@ -105,6 +110,27 @@ class RunConfig:
                         f"norm '{spec}' takes its statistics over the batch, and batch_size is 1",
                         "give --batch-size 2 or more, or a norm without batch statistics",
                     )
+
+    def _check_graphs(self) -> None:
+        """Data sets of graphs go with models for graphs and with cross-validation, and nothing else does."""
+        data, model = (REGISTRIES[name].parse(getattr(self, name)).entry for name in ("data", "model"))
+        graphs = bool(data.facts.get("graphs"))
+        if graphs != bool(model.facts.get("graphs")):
+            right = [name for name, entry in MODELS.entries.items() if bool(entry.facts.get("graphs")) == graphs]
+            what = "graphs" if graphs else "images"
+            raise UsageError(
+                f"data '{self.data}' are {what}, which {self.model} cannot take", f"use {', '.join(right)}"
+            )
+        if graphs and self.folds == 0:
+            self._put("folds", 10)
+        if self.folds and not graphs:
+            raise UsageError(f"folds is {self.folds}, and {self.data} has its own test set", "leave --folds away")
+        if self.folds == 1 or self.folds < 0:
+            raise UsageError(f"folds is {self.folds}", "give 2 or more")
+        if self.folds and self.iterations:
+            raise UsageError("a cross-validation is counted in epochs, and iterations are given", "give --epochs")
+        if self.folds and self.init not in ("auto", "torch"):
+            raise UsageError(f"init is {self.init}, and models for graphs bring their own", "leave it away")
 
     def _put(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)  # the one moment at which a frozen config changes: while it is made
@@ -136,10 +162,17 @@ def make_config(values: Mapping[str, Any]) -> RunConfig:
 
 
 def with_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values over those of their recipe, if they name one."""
-    if not values.get("recipe"):
+    """The values over those of the recipe that they name, or else of the one that goes with their data set."""
+    name = values.get("recipe")
+    if not name:
+        data, _ = split_spec(values.get("data") or default_of("data"))
+        name = DATASETS.find(data).facts.get("recipe")
+    if not name:
         return dict(values)
-    base = find_recipe(values["recipe"]).settings_for(values.get("norm") or default_of("norm"))
+    base = find_recipe(name).settings_for(values.get("norm") or default_of("norm")) | {"recipe": name}
+    if not values.get("recipe"):
+        base.pop("data", None)
+        values = {key: value for key, value in values.items() if key != "recipe"}
     for given, other in (("epochs", "iterations"), ("iterations", "epochs")):
         if values.get(given) is not None:
             base.pop(other, None)

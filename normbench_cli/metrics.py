@@ -8,11 +8,15 @@ SPLITS = ("train", "validation", "test")
 UNITS = {  # by the last piece of the name; a suffix of the name itself says the rest
     "accuracy": "fraction",
     "worst_group_accuracy": "fraction",
+    "accuracy_drop": "fraction",
+    "accuracy_sd0": "fraction",
+    "accuracy_sd1": "fraction",
+    "accuracy_clip_only": "fraction",
     "samples_per_s": "1/s",
     "unconverged": "fraction",
 }
 SUFFIXES = {"_ms": "ms", "_bytes": "bytes", "_s": "s"}
-MORE_IS_BETTER = ("accuracy", "worst_group_accuracy", "samples_per_s")
+MORE_IS_BETTER = ("accuracy", "worst_group_accuracy", "accuracy_clip_only", "samples_per_s")
 
 
 @dataclass(frozen=True)

@@ -293,6 +293,15 @@ def split_list(text: str) -> list[str]:
     return specs
 
 
+def expand(spec: str) -> list[str]:
+    """``bim:eps=0.01/0.02,steps=5`` -> a spec for each of the values that a slash parts, in all combinations."""
+    from itertools import product
+
+    name, params = split_spec(spec)
+    choices = [[f"{key}={value}" for value in text.split("/")] for key, text in params.items()]
+    return [":".join(filter(None, (name, ",".join(chosen)))) for chosen in product(*choices)]
+
+
 def read_value(text: Any, kind: Any, where: str) -> Any:
     """A parameter's text -> a value of the type its signature names."""
     import types
@@ -370,5 +379,5 @@ ACTIVATIONS = Registry("activation", "normbench_cli.activations", MODULE, given=
 MODELS = Registry("model", "normbench_cli.models", MODULE, given=("norm", "act", "num_classes", "in_channels"))
 DATASETS = Registry("data set", "normbench_cli.datasets", "normbench_cli.datasets.base:Dataset", given=("root",))
 OBJECTIVES = Registry("objective", "normbench_cli.objectives", MODULE)
-ATTACKS = Registry("attack", "normbench_cli.attacks", MODULE)
+ATTACKS = Registry("attack", "normbench_cli.attacks", MODULE, given=("mean", "std"))
 SCHEDULES = Registry("schedule", "normbench_cli.engine.schedules", "builtins:object", given=("progress",))

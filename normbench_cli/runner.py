@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,15 @@ from normbench_cli.config import RunConfig, make_config
 from normbench_cli.device import pick_device
 from normbench_cli.engine import checkpoint
 from normbench_cli.engine.evaluate import score
+from normbench_cli.engine.fold_statistics import Curves, finished_folds
 from normbench_cli.engine.loop import Training, fit, go_on_from, state_of
 from normbench_cli.engine.records import Diverged, Notice, Record
 from normbench_cli.engine.records import Progress as Look
 from normbench_cli.errors import NormbenchError
 from normbench_cli.measure.environment import environment
+from normbench_cli.registry import ATTACKS
 from normbench_cli.store import Store
+from normbench_cli.store.queries import series, series_names
 
 SECONDS_BETWEEN_BEATS = 15
 Watch = Callable[[Look | Record | Notice], None]
@@ -76,7 +79,49 @@ def execute(config: RunConfig, store: Store, watch: Watch = lambda record: None)
         config.to_dict(), config.fingerprint(), environment(pick_device(config.device)), argv=sys.argv[1:]
     )
     with ending(run_id, store):
+        if config.folds:
+            return cross_validate(run_id, config, {}, store, watch)
         return carry_out(run_id, config, build.build(config), store, watch)
+
+
+def cross_validate(
+    run_id: str, config: RunConfig, finished: Mapping[int, Curves], store: Store, watch: Watch
+) -> Outcome:
+    """Train the folds that are left; each is recorded when it ends, and all that is said of them together at once."""
+    together: list[tuple[Mapping[str, float], int | None, int | None, Mapping[str, Iterable[float]]]] = []
+    beat = time.monotonic()
+    try:
+        for record in build.cross_validation(config, finished):
+            if isinstance(record, Record):
+                parts = (record.metrics, record.epoch, record.step, record.samples)
+                if record.samples:
+                    store.record_all(run_id, [parts])
+                else:
+                    together.append(parts)
+            elif time.monotonic() - beat > SECONDS_BETWEEN_BEATS:
+                store.beat(run_id)
+                beat = time.monotonic()
+            watch(record)
+    except Diverged as diverged:
+        return end_diverged(run_id, config, store, diverged)
+    store.record_all(run_id, together)
+    store.end(run_id, "finished")
+    return Outcome(run_id, config, "finished", store.latest_metrics(run_id))
+
+
+def end_diverged(run_id: str, config: RunConfig, store: Store, diverged: Diverged) -> Outcome:
+    store.end(run_id, "diverged", str(diverged))
+    return Outcome(run_id, config, "diverged", store.latest_metrics(run_id), str(diverged))
+
+
+def resume_folds(run_id: str, config: RunConfig, store: Store, watch: Watch) -> Outcome:
+    """Go on with a cross-validation: the folds whose curves are recorded in full are not trained again."""
+    recorded = {name: series(store, run_id, name).tolist() for name in series_names(store, run_id)}
+    finished = finished_folds(recorded, config.epochs or 0)
+    store.take_up(run_id, None)
+    watch(Notice(f"run {run_id} goes on with {len(finished)} of {config.folds} folds finished"))
+    with ending(run_id, store):
+        return cross_validate(run_id, config, finished, store, watch)
 
 
 def resume(text: str, store: Store, watch: Watch = lambda record: None) -> Outcome:
@@ -87,6 +132,8 @@ def resume(text: str, store: Store, watch: Watch = lambda record: None) -> Outco
     if run.state == "running":
         raise NormbenchError(f"run {run.id} is running, in process {run.pid} on {run.host}", "stop it first")
     config = make_config(run.config)
+    if config.folds:
+        return resume_folds(run.id, config, store, watch)
     training = build.build(config)
     folder = places.run_folder(run.id)
     if any(folder.glob(checkpoint.PATTERN)):
@@ -146,8 +193,7 @@ def carry_out(run_id: str, config: RunConfig, training: Training, store: Store, 
                 kept = time.monotonic()
             watch(record)
     except Diverged as diverged:
-        store.end(run_id, "diverged", str(diverged))
-        return Outcome(run_id, config, "diverged", store.latest_metrics(run_id), str(diverged))
+        return end_diverged(run_id, config, store, diverged)
     store.end(run_id, "finished")
     return Outcome(run_id, config, "finished", store.latest_metrics(run_id))
 
@@ -165,16 +211,32 @@ def execute_all(
             yield Outcome("", config, "failed", {}, f"{type(error).__name__}: {error}")
 
 
-def evaluate(run_id: str, store: Store, device_name: str = "auto") -> Outcome:
-    """Score a finished run's checkpoint again, and add what was measured to the run."""
+def evaluate(run_id: str, store: Store, device_name: str = "auto", attacks: Sequence[str] = ()) -> Outcome:
+    """Score a finished run's checkpoint again, clean and under attacks, and add what was measured to the run."""
     run = store.find(run_id)
     if run.state != "finished":
         raise NormbenchError(f"run {run.id} is {run.state}", "only a finished run can be evaluated")
+    if run.config.get("folds"):
+        raise NormbenchError(f"run {run.id} is a cross-validation, which keeps no model", "see `normbench runs show`")
     config = make_config(run.config | {"device": device_name})
     saved, _ = checkpoint.load(places.run_folder(run.id), pick_device(device_name))
     training = build.build(config)
     with fitting(run.id):
         training.model.load_state_dict(saved["model"])
     metrics = {f"test/{name}": value for name, value in score(training, training.test).items()}
+    for spec in attacks:
+        metrics |= attacked(training, config, spec, metrics["test/accuracy"])
     store.record(run.id, metrics, epoch=None, step=training.steps)
     return Outcome(run.id, config, run.state, metrics)
+
+
+def attacked(training: Training, config: RunConfig, spec: str, clean: float) -> dict[str, float]:
+    """Scores under an attack: as they are, what they lost against clean ones, and what the clipping alone does."""
+    data = build.load_data(config.data)
+    attack = ATTACKS.build(spec, mean=data.mean, std=data.std)
+    scores = score(training, training.test, attack)
+    clipped = score(training, training.test, lambda model, x, y: attack.clip_only(x))
+    found = {f"test/{name}@{spec}": value for name, value in scores.items()}
+    found[f"test/accuracy_drop@{spec}"] = clean - scores["accuracy"]
+    found[f"test/accuracy_clip_only@{spec}"] = clipped["accuracy"]
+    return found

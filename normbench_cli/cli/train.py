@@ -36,6 +36,7 @@ def train(
     batch_size: Annotated[int | None, setting("batch_size")] = None,
     lr: Annotated[float | None, setting("lr")] = None,
     momentum: Annotated[float | None, setting("momentum")] = None,
+    folds: Annotated[int | None, setting("folds")] = None,
     weight_decay: Annotated[float | None, setting("weight_decay")] = None,
     schedule: Annotated[str | None, setting("schedule")] = None,
     seed: Annotated[
@@ -174,17 +175,32 @@ def show(outcomes: list[Any]) -> None:
                 "state": outcome.state,
                 "train loss": number(metric("train/loss"), "{:.4f}"),
                 "test accuracy": number(metric("test/accuracy"), "{:.2%}"),
+                "best of mean curve": over_folds(outcome.metrics, "curve_best"),
+                "best of each fold": over_folds(outcome.metrics, "best_per_fold"),
+                "last epoch": over_folds(outcome.metrics, "last"),
                 "step ms": number(metric("step_time_ms"), "{:.1f}"),
                 "samples/s": number(metric("samples_per_s"), "{:,.0f}"),
                 "solver iterations": number(metric("solver/iterations_mean"), "{:.2f}"),
-                "saved for backward": number((metric("saved_activation_bytes") or 0) / 2**20, "{:.1f} MiB"),
+                "saved for backward": mebibytes(metric("saved_activation_bytes")),
             }
         )
+    if any(outcome.config.folds for outcome in outcomes):
+        print("± is the sd over folds (ddof=0); the best epochs are chosen by the score they report.")
     filled = {name for row in rows for name, text in row.items() if text != "-"}
     print_table([{name: text for name, text in row.items() if name in filled} for row in rows])
     for outcome in outcomes:
         if outcome.message:
             print(f"{outcome.config.norm} {outcome.config.act} seed {outcome.config.seed}: {outcome.message}")
+
+
+def over_folds(metrics: dict[str, float], choice: str) -> str:
+    """Validation accuracy of a cross-validation: mean and sd (ddof=0, as in the papers) over folds."""
+    mean, sd = (metrics.get(f"validation/accuracy{part}@{choice}") for part in ("", "_sd0"))
+    return "-" if mean is None or sd is None else f"{mean:.2%} ± {sd * 100:.2f}"
+
+
+def mebibytes(value: float | None) -> str:
+    return "-" if value is None else f"{value / 2**20:.1f} MiB"
 
 
 def number(value: float | None, form: str) -> str:

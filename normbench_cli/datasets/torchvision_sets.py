@@ -17,7 +17,7 @@ from normbench_cli.vision import import_torchvision
 Statistics = tuple[tuple[float, ...], tuple[float, ...]]
 
 
-@DATASETS.register("cifar10", paper="Krizhevsky 2009")
+@DATASETS.register("cifar10", paper="Krizhevsky 2009", recipe="popnorm-cifar")
 def cifar10(augment: Augment = "crop_flip", normalize: Literal["reference", "exact"] = "reference") -> Dataset:
     """50,000 training and 10,000 test photographs of 32x32 pixels in ten classes.
 
@@ -28,7 +28,7 @@ def cifar10(augment: Augment = "crop_flip", normalize: Literal["reference", "exa
     return load("CIFAR10", "cifar-10-batches-py", augment, reference if normalize == "reference" else None)
 
 
-@DATASETS.register("cifar100", paper="Krizhevsky 2009")
+@DATASETS.register("cifar100", paper="Krizhevsky 2009", recipe="popnorm-cifar")
 def cifar100(augment: Augment = "crop_flip", normalize: Literal["reference", "exact"] = "reference") -> Dataset:
     """50,000 training and 10,000 test photographs of 32x32 pixels in a hundred classes.
 
@@ -38,7 +38,7 @@ def cifar100(augment: Augment = "crop_flip", normalize: Literal["reference", "ex
     return load("CIFAR100", "cifar-100-python", augment, reference if normalize == "reference" else None)
 
 
-@DATASETS.register("fashionmnist", paper="Xiao et al. 2017")
+@DATASETS.register("fashionmnist", paper="Xiao et al. 2017", recipe="popnorm-cifar")
 def fashionmnist(augment: Augment = "none") -> Dataset:
     """60,000 training and 10,000 test pictures of clothing, 28x28 grey pixels brought to 32x32 by a black border.
 

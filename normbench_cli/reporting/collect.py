@@ -14,7 +14,18 @@ from normbench_cli.reporting import tables
 from normbench_cli.store import Store
 from normbench_cli.store.queries import metrics_frame, read_where, runs_frame
 
-USUAL = ("test/accuracy", "train/loss", "step_time_ms", "peak_memory_bytes")
+USUAL = (
+    "test/accuracy",
+    "train/loss",
+    "validation/accuracy@curve_best",
+    "validation/accuracy@best_per_fold",
+    "validation/accuracy_sd0@best_per_fold",
+    "validation/accuracy@last",
+    "step_time_ms",
+    "solver/iterations_mean",
+    "solver/unconverged",
+    "peak_memory_bytes",
+)
 
 
 class NothingMeasured(NormbenchError):

@@ -122,6 +122,12 @@ def is_named(full: str) -> Any:
     return and_(Metric.split == name.split, Metric.name == name.name, Metric.condition == name.condition)
 
 
+def series_names(store: Store, run_id: str) -> list[str]:
+    """The raw series of a run."""
+    with store.reading() as session:
+        return sorted(set(session.scalars(select(Sample.name).where(Sample.run_id == run_id))))
+
+
 def series(store: Store, run_id: str, name: str) -> pd.Series:
     """A raw series of a run, its stretches put together; the index counts the steps."""
     query = select(Sample).where(Sample.run_id == run_id, Sample.name == name).order_by(Sample.id)

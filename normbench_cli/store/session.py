@@ -125,10 +125,21 @@ class Store:
         samples: Mapping[str, Iterable[float]] | None = None,
     ) -> None:
         """Add measurements by their full names, and raw series that end at ``step``; a sign of life, too."""
-        rows = metric_rows(run_id, metrics, epoch, step)
-        packed = [sample_row(run_id, name, values, epoch, 0) for name, values in (samples or {}).items()]
-        for row in packed:
-            row["first_step"] = max(0, (step or 0) - row["count"])
+        self.record_all(run_id, [(metrics, epoch, step, samples or {})])
+
+    def record_all(
+        self,
+        run_id: str,
+        records: Iterable[tuple[Mapping[str, float], int | None, int | None, Mapping[str, Iterable[float]]]],
+    ) -> None:
+        """Many records (metrics, epoch, step, samples) in one transaction: all of them are written, or none."""
+        rows: list[dict[str, Any]] = []
+        packed: list[dict[str, Any]] = []
+        for metrics, epoch, step, samples in records:
+            rows += metric_rows(run_id, metrics, epoch, step)
+            for name, values in samples.items():
+                row = sample_row(run_id, name, values, epoch, 0)
+                packed.append({**row, "first_step": max(0, (step or 0) - row["count"])})
         with self.writing() as session:
             if rows:
                 session.execute(insert(Metric), rows)
@@ -150,12 +161,17 @@ class Store:
         with self.writing() as session:
             beat(session, run_id)
 
-    def take_up(self, run_id: str, step: int) -> None:
-        """Make a run that ended early this process's again, as it was after a step: what was measured later goes."""
+    def take_up(self, run_id: str, step: int | None) -> None:
+        """Make a run that ended early this process's again, as it was after a step: what was measured later goes.
+
+        ``step`` None: of a cross-validation, what belongs to single folds stays and the rest is made again.
+        """
         moment = now()
+        late = Metric.condition.not_like("fold%") if step is None else Metric.step > step
         with self.writing() as session:
-            session.execute(delete(Metric).where(Metric.run_id == run_id, Metric.step > step))
-            session.execute(delete(Sample).where(Sample.run_id == run_id, Sample.first_step + Sample.count > step))
+            session.execute(delete(Metric).where(Metric.run_id == run_id, late))
+            if step is not None:
+                session.execute(delete(Sample).where(Sample.run_id == run_id, Sample.first_step + Sample.count > step))
             again = {"state": "running", "message": "", "heartbeat_at": moment, "finished_at": None}
             session.execute(update(Run).where(Run.id == run_id).values(**again, **this_process()))
 

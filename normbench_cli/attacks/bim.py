@@ -1,0 +1,67 @@
+"""The basic iterative method: small signed steps up the loss, inside a box around the input."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from normbench_cli.attacks.space import Space, undisturbed
+from normbench_cli.registry import ATTACKS
+
+
+@ATTACKS.register("bim", paper="Kurakin et al. 2017; settings of Galloway et al. 2019", gradient=True)
+class BIM(nn.Module):
+    """Signed gradient steps that raise the loss, kept within eps of the input in every value, without a random start.
+
+        x <- clip(project(x + step sign(dl/dx)))        project: into [x0 - eps, x0 + eps], then clip
+
+    Defaults as in Galloway's code, whose sizes are meant in normalized space: eps 0.03 is about 1.5/255 in CIFAR-10's
+    pixels.  His clip to [-2, 2] moves clean values outside it by more than eps, since CIFAR-10 reaches from -2.4 to
+    2.8; so the default clips to the data's own range, and `clip_only` says what the clip alone does.  The convention
+    of the library torchattacks is space=pixel,eps=0.0157,step=0.0039,steps=5: 4/255 in steps of 1/255.
+
+    eps: largest change of a value; step: change in one step; steps: how many; space: normalized, or pixel (0-1);
+    clip: data_range (what pixels in 0-1 become), galloway ([-2, 2]) or none; mean, std: given by the program, what
+    standardized the data.
+    """
+
+    def __init__(
+        self,
+        eps: float = 0.03,
+        step: float = 0.003,
+        steps: int = 20,
+        space: Literal["normalized", "pixel"] = "normalized",
+        clip: Literal["data_range", "galloway", "none"] = "data_range",
+        mean: tuple[float, ...] | None = None,
+        std: tuple[float, ...] | None = None,
+    ) -> None:
+        super().__init__()
+        for name, value in (("eps", eps), ("step", step)):
+            if not (math.isfinite(value) and value >= 0):
+                raise ValueError(f"{name} is {value:g}; give 0 or more")
+        if steps < 1:
+            raise ValueError(f"steps is {steps}; give 1 or more")
+        self.eps, self.step, self.steps = eps, step, steps
+        self.space = Space(space, clip, mean, std)
+
+    def forward(self, model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+        with undisturbed(model), torch.inference_mode(False), torch.enable_grad():
+            clean, labels = x.detach().clone(), y.clone()
+            eps, step = self.space.amount(self.eps, clean), self.space.amount(self.step, clean)
+            low, high = clean - eps, clean + eps
+            moved = clean
+            for _ in range(self.steps):
+                moved = moved.detach().requires_grad_()
+                loss = F.cross_entropy(model(moved), labels, reduction="sum")
+                (slope,) = torch.autograd.grad(loss, moved)
+                moved = torch.clamp(moved.detach() + step * slope.sign(), low, high)
+                moved = self.space.clip(moved, clean=clean)
+        return moved.detach()
+
+    def clip_only(self, x: Tensor) -> Tensor:
+        """What the clipping alone does to clean inputs."""
+        return self.space.clip(x)

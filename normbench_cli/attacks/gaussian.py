@@ -1,0 +1,51 @@
+"""Gaussian noise on the inputs."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from normbench_cli.attacks.space import Space
+from normbench_cli.registry import ATTACKS
+
+
+@ATTACKS.register("gaussian", paper="Galloway et al. 2019", gradient=False)
+class Gaussian(nn.Module):
+    """Normal noise added to every input value: x + sigma n.
+
+    By default as in Galloway's code: sigma = 1/4 in normalized space (about 12.8/255 in pixels on CIFAR-10), nothing
+    clipped.  One object draws one stream of noise, so a fresh one with the same seed repeats it on the same device.
+
+    sigma: standard deviation of the noise; space: normalized, or pixel (0-1); clip: none, data_range (what pixels in
+    0-1 become) or galloway ([-2, 2]); seed: of the noise; mean, std: given by the program, what standardized the data.
+    """
+
+    def __init__(
+        self,
+        sigma: float = 0.25,
+        space: Literal["normalized", "pixel"] = "normalized",
+        clip: Literal["none", "data_range", "galloway"] = "none",
+        seed: int = 0,
+        mean: tuple[float, ...] | None = None,
+        std: tuple[float, ...] | None = None,
+    ) -> None:
+        super().__init__()
+        if not (math.isfinite(sigma) and sigma >= 0):
+            raise ValueError(f"sigma is {sigma:g}; give 0 or more")
+        self.sigma, self.seed = sigma, seed
+        self.space = Space(space, clip, mean, std)
+        self._generator: torch.Generator | None = None
+
+    @torch.no_grad()
+    def forward(self, model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+        if self._generator is None or self._generator.device != x.device:
+            self._generator = torch.Generator(x.device).manual_seed(self.seed)
+        noise = torch.empty_like(x).normal_(generator=self._generator)
+        return self.space.clip(x + noise * self.space.amount(self.sigma, x), clean=x)
+
+    def clip_only(self, x: Tensor) -> Tensor:
+        """What the clipping alone does to clean inputs."""
+        return self.space.clip(x)
