@@ -15,9 +15,10 @@ from normbench_cli.device import pick_device
 from normbench_cli.engine.fold_statistics import Curves
 from normbench_cli.engine.fold_training import Plan
 from normbench_cli.engine.folds import assign, cross_validate
-from normbench_cli.engine.loop import Training
+from normbench_cli.engine.loop import Probe, Training
 from normbench_cli.engine.records import Progress, Record
 from normbench_cli.errors import UsageError
+from normbench_cli.measure.probes import Drift, ModeGap, Probes
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, OBJECTIVES, SCHEDULES
 
 EVALUATION_BATCH = 500
@@ -66,6 +67,14 @@ def build(config: RunConfig) -> Training:
     batches = partial(data.batches, device=device, channels_last=config.channels_last, workers=config.workers)
     train = batches(data.train, config.batch_size, shuffle_seed=config.seed)
     steps = config.iterations or (config.epochs or 0) * len(train)
+    probes: list[Probe] = []
+    if config.probes:
+        first = next(iter(train.epoch(0)))
+        probes = [
+            Probes(model, config.probes, seed=config.seed),
+            Drift(model),
+            ModeGap(model, first.inputs, first.labels),
+        ]
     return Training(
         model=model,
         forward=torch.compile(model) if config.compile else None,
@@ -80,6 +89,7 @@ def build(config: RunConfig) -> Training:
         device=device,
         steps=steps,
         amp=config.amp,
+        probes=probes,
     )
 
 

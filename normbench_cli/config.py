@@ -69,6 +69,9 @@ class RunConfig:
     compile: bool = setting(False, "compile the whole model with torch.compile", identity=False)
     channels_last: bool = setting(True, "keep images channels-last in memory", identity=False)
     workers: int = setting(0, "processes that load data", identity=False)
+    probes: int = setting(
+        0, "look into the model every so many steps: weights, statistics, phi; 0: never", identity=False
+    )
     checkpoint_epochs: int = setting(1, "epochs from one checkpoint to the next", identity=False)
     checkpoint_minutes: float = setting(10.0, "minutes from one checkpoint to the next at most", identity=False)
     tag: str = setting("", "a word to find the run by", identity=False)
@@ -87,6 +90,7 @@ class RunConfig:
             ("batch_size", 1),
             ("workers", 0),
             ("seed", 0),
+            ("probes", 0),
             ("checkpoint_epochs", 1),
         ):
             value = getattr(self, name)

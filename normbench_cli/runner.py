@@ -179,7 +179,8 @@ def carry_out(run_id: str, config: RunConfig, training: Training, store: Store, 
     try:
         for record in fit(training):
             now = time.monotonic()
-            due = now - kept > config.checkpoint_minutes * 60
+            # probes keep an epoch's values to themselves: with them, only whole epochs can be taken up again
+            due = now - kept > config.checkpoint_minutes * 60 and not training.probes
             if isinstance(record, Record):
                 store.record(run_id, record.metrics, epoch=record.epoch, step=record.step, samples=record.samples)
                 beat = now

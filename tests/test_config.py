@@ -49,7 +49,7 @@ CHANGES = {
     "optimizer": "adam", "lr": "0.2", "momentum": "0", "weight_decay": "0", "schedule": "linear", "init": "torch",
     "seed": "1", "amp": "bf16", "iterations": "5",
     "device": "cpu", "compile": "true", "channels_last": "false", "workers": "2", "tag": "a", "note": "b",
-    "checkpoint_epochs": "7", "checkpoint_minutes": "3", "recipe": "digits",
+    "probes": "2", "checkpoint_epochs": "7", "checkpoint_minutes": "3", "recipe": "digits",
 }  # fmt: skip
 
 

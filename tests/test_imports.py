@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "cli": {"runner", "profiling", "reporting", "store", "measure", "device"},
     "runner": {"build", "engine", "measure", "store", "device"},
     "profiling": {"build", "engine", "measure", "store", "device"},
-    "build": {*COMPONENTS, "engine", "device"},
+    "build": {*COMPONENTS, "engine", "measure", "device"},
     "engine": {"measure", "device"},
     "measure": {"device"},
     "device": set(),

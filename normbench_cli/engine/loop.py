@@ -192,3 +192,5 @@ def go_on_from(run: Training, state: dict[str, Any]) -> None:
     set_random_state(run.device, state["random"])
     run.step, run.epochs_done, run.history = state["step"], state["epochs_done"], state["history"]
     run.tally = Tally.restore(run.device, state["tally"]) if state["tally"] else None
+    for probe in run.probes:
+        probe.read()  # what it saw before is of no use

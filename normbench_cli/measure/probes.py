@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from normbench_cli.device import random_state, set_random_state
+
 GAMMA, BETA = "bn/gamma2_minus_sigma2", "bn/beta_minus_mu"
 
 
 class Probes:
-    """Watches a model; call `step()` after every training step and `read()` now and then.
+    """Watches a model: `after_step` keeps a step's values, `read` hands over what was kept.
 
     weights/l2            joint length of the first block's weights; weights/l2/<conv> of each; for a weight-normalized
                           one the direction's ||v|| (the joint length is theirs) and, as weights/l2_g/<conv>, its ||g||
@@ -37,7 +39,8 @@ class Probes:
     ) -> None:
         if every < 1:
             raise ValueError(f"every is {every}; give 1 or more")
-        self._every, self._steps = every, 0
+        self._every, self._done = every, -1  # the last step that ended; before the first, any may be next
+        self.steps: list[int] = []  # those that the series of the last reading belong to
         self.block = first_block(model) if block is None else block
         inside = model.get_submodule(self.block)
         self._weights = dict(weights_of(inside))
@@ -56,26 +59,26 @@ class Probes:
         self._rows: list[Tensor] = []
         self._at: list[int] = []
 
-    def step(self) -> None:
-        """After a training step: keep this step's values, if it is one to look at."""
-        self._steps += 1
-        if (self._steps - 1) % self._every:
+    def after_step(self, step: int) -> None:
+        """Keep the values of this training step (from 1), if it is one to look at."""
+        self._done = step
+        if (step - 1) % self._every:
             return
         with torch.no_grad():
             values = self._values()
         if values:
             self._names = list(values)
             self._rows.append(torch.stack(list(values.values())))
-            self._at.append(self._steps)
+            self._at.append(step)
 
-    def read(self) -> tuple[dict[str, float], dict[str, list[float]], list[int]]:
-        """The latest values, the series since the last reading, and the steps (from 1) they belong to; waits once."""
-        if not self._rows:
-            return {}, {}, []
-        columns = torch.stack(self._rows).cpu().T.tolist()
-        steps, self._rows, self._at = self._at, [], []
+    def read(self) -> tuple[dict[str, float], dict[str, list[float]]]:
+        """The latest values, and the series since the last reading; waits for the device once."""
+        rows, self.steps, self._rows, self._at = self._rows, self._at, [], []
+        if not rows:
+            return {}, {}
+        columns = torch.stack(rows).cpu().T.tolist()
         series = dict(zip(self._names, columns, strict=True))
-        return {name: values[-1] for name, values in series.items()}, series, steps
+        return {name: values[-1] for name, values in series.items()}, series
 
     def close(self) -> None:
         if self._hook is not None:
@@ -83,9 +86,9 @@ class Probes:
 
     @torch.compiler.disable  # in a compiled model the count of steps would be a constant
     def _look(self, norm: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        if norm.training and self._steps % self._every == 0:
+        if norm.training and (self._done < 0 or self._done % self._every == 0):
             x = inputs[0].detach()[:, self.channel].float()
-            gamma, beta = (p.detach()[self.channel] for p in (norm.weight, norm.bias))  # type: ignore[index]
+            gamma, beta = (cast(Tensor, p).detach()[self.channel] for p in (norm.weight, norm.bias))
             variance, mean = torch.var_mean(x, correction=0)
             self._seen = ((gamma.square() - variance).abs(), (beta - mean).abs())
 
@@ -102,7 +105,7 @@ class Probes:
             values |= {GAMMA: gamma, BETA: beta}
             self._seen = None
         if self._phis:
-            phi = torch.cat([m.phi.detach().flatten() for m in self._phis]).float()  # type: ignore[union-attr,operator]
+            phi = torch.cat([cast(Tensor, m.phi).detach().flatten() for m in self._phis]).float()
             values |= {"phi/mean": phi.mean(), "phi/min": phi.min(), "phi/max": phi.max()}
         return values
 
@@ -118,26 +121,42 @@ class Drift:
                 self._kinds.setdefault(kind, []).append(buffer)
         self._then = self._now()
 
-    def read(self) -> dict[str, float]:
-        """`drift/running_mean` and so on; waits once a kind."""
+    def after_step(self, step: int) -> None:
+        """Nothing: only what lies between two readings counts."""
+
+    def read(self) -> tuple[dict[str, float], dict[str, list[float]]]:
+        """`drift/running_mean` and so on; no series; waits for the device once a kind."""
         then, self._then = self._then, self._now()
         return {
             f"drift/{kind}": ((now - then[kind]).norm() / then[kind].norm().clamp_min(1e-12)).item()
             for kind, now in self._then.items()
-        }
+        }, {}
 
     def _now(self) -> dict[str, Tensor]:
         return {kind: torch.cat([b.detach().flatten().float() for b in found]) for kind, found in self._kinds.items()}
 
 
+class ModeGap:
+    """The mean loss of one batch in eval mode less that in training mode, at every reading, as `mode_gap`."""
+
+    def __init__(self, model: nn.Module, inputs: Tensor, labels: Tensor) -> None:
+        self._model, self._inputs, self._labels = model, inputs, labels
+
+    def after_step(self, step: int) -> None:
+        """Nothing: the gap is taken when it is read."""
+
+    def read(self) -> tuple[dict[str, float], dict[str, list[float]]]:
+        return {"mode_gap": mode_gap(self._model, self._inputs, self._labels).item()}, {}
+
+
 @torch.no_grad()
 def mode_gap(model: nn.Module, inputs: Tensor, labels: Tensor) -> Tensor:
-    """The mean loss of a batch in eval mode less that in training mode; the model is left as it was."""
+    """The gap for a batch; the model, its buffers and the random generators are left as they were."""
     modes = [(module, module.training) for module in model.modules()]
     buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
-    devices = [inputs.device] if inputs.device.type == "cuda" else []
-    with torch.random.fork_rng(devices):  # dropout draws, and the training's own draws go on undisturbed
-        in_training = F.cross_entropy(model.train()(inputs).float(), labels)
+    random = random_state(inputs.device)
+    in_training = F.cross_entropy(model.train()(inputs).float(), labels)
+    set_random_state(inputs.device, random)
     for buffer, before in buffers:
         buffer.copy_(before)
     in_evaluation = F.cross_entropy(model.eval()(inputs).float(), labels)
@@ -159,7 +178,7 @@ def first_block(model: nn.Module) -> str:
 
 
 def weights_of(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """The learned weights of the convolutions and linear layers: itself, the raw one of a reparametrized, or v and g."""
+    """The learned weights of convolutions and linear layers: a layer's own, the raw one behind it, or v and g."""
     for name, op in module.named_modules():
         if not isinstance(op, nn.Linear | nn.Conv1d | nn.Conv2d | nn.Conv3d):
             continue

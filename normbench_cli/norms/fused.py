@@ -5,6 +5,9 @@ its results on disk for the next process.  Going to inductor directly saves the 
 layer.  Whether a shape is compiled depends on the shape alone, never on what came before: a training that is resumed
 repeats every bit.  Without a compiler the same function runs as plain PyTorch.
 
+Where the number of rows changes from call to call, as with batches of graphs, one kernel is made for any number of
+rows of a matrix: the caller says so with `rows_vary`.
+
 ``NORMBENCH_COMPILE``: auto (default), always, never.
 """
 
@@ -12,6 +15,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -20,6 +24,8 @@ import torch
 from torch import Tensor
 
 LARGE = 2**20  # elements; below, starting a compiler costs more than it will save
+LARGE_MATRIX = 40_000  # the same for a kernel that is made once for all numbers of rows
+TRACED_ROWS = 1025  # odd, so that nothing is split into blocks of rows, and above every size that is treated specially
 
 log = logging.getLogger(__name__)
 
@@ -37,22 +43,25 @@ def may_look(x: Tensor) -> bool:
 class Fused:
     """``f(*tensors, **options)`` with f compiled for each (first tensor, options); options are hashable constants."""
 
+    lock = threading.Lock()  # one compilation at a time: models may be trained side by side
     broken = False  # one failure of the compiler is enough: it is missing, or does not work here
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.compiled: dict[Hashable, Callable[..., Any]] = {}
 
-    def __call__(self, *tensors: Tensor | None, **options: Hashable) -> Any:
+    def __call__(self, *tensors: Tensor | None, rows_vary: bool = False, **options: Hashable) -> Any:
         first = tensors[0]
         assert first is not None
         if Fused.broken or not is_plain(first):
             return self.function(*tensors, **options)
         policy = os.environ.get("NORMBENCH_COMPILE", "auto")
-        if policy == "never" or (policy == "auto" and first.numel() < LARGE):
+        any_rows = rows_vary and first.ndim == 2
+        if policy == "never" or (policy == "auto" and first.numel() < (LARGE_MATRIX if any_rows else LARGE)):
             return self.function(*tensors, **options)
         key = (
-            first.shape,
+            first.shape[1:] if any_rows else first.shape,
+            any_rows,
             first.dtype,
             first.device,
             tuple(None if t is None else t.dtype for t in tensors),
@@ -61,10 +70,15 @@ class Fused:
         )
         ready = self.compiled.get(key)
         if ready is None:
-            ready = self.compiled[key] = self._compile(tensors, options)
+            with Fused.lock:
+                ready = self.compiled.get(key)
+                if ready is None:
+                    ready = self.compiled[key] = self._compile(tensors, options, any_rows)
         return ready(*tensors)
 
-    def _compile(self, tensors: Sequence[Tensor | None], options: dict[str, Hashable]) -> Callable[..., Any]:
+    def _compile(
+        self, tensors: Sequence[Tensor | None], options: dict[str, Hashable], any_rows: bool
+    ) -> Callable[..., Any]:
         present = [t is not None for t in tensors]
 
         def spread_out(given: Sequence[Tensor]) -> list[Tensor | None]:
@@ -81,7 +95,10 @@ class Fused:
 
             with warnings.catch_warnings(), torch.no_grad():
                 warnings.simplefilter("ignore")
-                run = inductor(make_fx(plain, tracing_mode="fake")(*given), given)
+                if any_rows:
+                    run = _for_any_rows(plain, given)
+                else:
+                    run = inductor(make_fx(plain, tracing_mode="fake")(*given), given)
                 run(*given)  # the first call may still find the C++ compiler missing
         except Exception as error:
             Fused.broken = True
@@ -90,3 +107,30 @@ class Fused:
         if all(present):
             return run
         return lambda *all_of_them: run(*(t for t in all_of_them if t is not None))
+
+
+def _for_any_rows(function: Callable[..., Any], given: Sequence[Tensor]) -> Callable[..., Any]:
+    """The function compiled with the number of rows of its first tensor, and of all of that shape, left open."""
+    from torch._dynamo.source import ConstantSource
+    from torch._guards import TracingContext, tracing
+    from torch._inductor.compile_fx import compile_fx
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
+
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    stand_ins = []
+    for number, tensor in enumerate(given):
+        is_open = tensor.shape == given[0].shape
+        example = tensor.new_empty(TRACED_ROWS, *tensor.shape[1:]) if is_open else tensor
+        sizes = [DimDynamic.STATIC] * tensor.ndim
+        if is_open:
+            sizes[0] = DimDynamic.DYNAMIC
+        context: Any = StatelessSymbolicContext(dynamic_sizes=sizes)
+        source = ConstantSource(f"tensor{number}")
+        stand_ins.append(mode.from_tensor(example, symbolic_context=context, source=source))
+    with mode:
+        graph = make_fx(function, tracing_mode="real")(*stand_ins)
+    with tracing(TracingContext(mode)):
+        compiled: Any = compile_fx(graph, stand_ins)
+    return compiled

@@ -230,7 +230,9 @@ def backward_pass(
 FORWARD, MORE, APPLY, BACKWARD = (Fused(f) for f in (forward_pass, more_rounds, apply, backward_pass))
 
 
-def rescue(flat: Tensor, phi: Tensor | None, problem: Problem, state: State, plan: Plan) -> tuple[State, Fit]:
+def rescue(
+    flat: Tensor, phi: Tensor | None, problem: Problem, state: State, plan: Plan, rows_vary: bool
+) -> tuple[State, Fit]:
     """Go on where the first steps were not enough: all channels together while many are left, then those few alone
     in float64, where no square of a float32 overflows.  Looks at the data, so for a CPU."""
     plan = plan._replace(rounds=4)
@@ -238,7 +240,7 @@ def rescue(flat: Tensor, phi: Tensor | None, problem: Problem, state: State, pla
         left = int((~state.done).sum())
         if left * 4 <= state.done.numel():
             break
-        state = State(*MORE(flat, phi, *problem, *state, plan=plan))
+        state = State(*MORE(flat, phi, *problem, *state, plan=plan, rows_vary=rows_vary))
     fit = finish(problem, state.y, plan.eps)
     index = (~state.done).nonzero()[:, 0]
     if not len(index):
@@ -273,15 +275,17 @@ class Normalize(torch.autograd.Function):
         plan: Plan,
     ) -> tuple[Tensor, ...]:
         flat = columns(x)
-        y, new_record, all_done, *rest = FORWARD(flat, weight, bias, phi, offset, record, plan=plan)
+        y, new_record, all_done, *rest = FORWARD(
+            flat, weight, bias, phi, offset, record, plan=plan, rows_vary=x.ndim == 2
+        )
         fit, problem, state = Fit(*rest[:6]), Problem(*rest[6:13]), State(*rest[13:])
         if may_look(flat) and not plan.plain and not bool(all_done):
             before = state.done
-            state, fit = rescue(flat, phi, problem, state._replace(done=before.clone()), plan)
+            state, fit = rescue(flat, phi, problem, state._replace(done=before.clone()), plan, x.ndim == 2)
             new_record = record_of(record, state)
             left = (~before).nonzero()[:, 0]
             if len(left) * 4 > len(before):
-                y = APPLY(flat, fit.mu, fit.scale, weight, bias)
+                y = APPLY(flat, fit.mu, fit.scale, weight, bias, rows_vary=x.ndim == 2)
             else:
                 gamma, beta = (None if t is None else t[left] for t in (weight, bias))
                 those = apply(flat.index_select(1, left), fit.mu[left], fit.scale[left], gamma, beta)
@@ -296,7 +300,9 @@ class Normalize(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         flat, weight, mean, mu, scale, floor, phi = ctx.saved_tensors
         dy = columns_as(grad, flat)
-        dx, dweight, dbias, dphi = BACKWARD(dy, flat, weight, mean, mu, scale, floor, phi, plan=ctx.plan)
+        dx, dweight, dbias, dphi = BACKWARD(
+            dy, flat, weight, mean, mu, scale, floor, phi, plan=ctx.plan, rows_vary=grad.ndim == 2
+        )
         dx = like(dx, grad)
         return (
             dx,

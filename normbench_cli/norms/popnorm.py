@@ -242,7 +242,7 @@ class Normalize(torch.autograd.Function):
         ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, kappa: float, eps: float
     ) -> tuple[Tensor, Tensor, Tensor]:
         flat, sizes = columns(x), Sizes(kappa, eps)
-        y, mean, var, scale = FORWARD(flat, weight, bias, sizes=sizes)
+        y, mean, var, scale = FORWARD(flat, weight, bias, sizes=sizes, rows_vary=x.ndim == 2)
         ctx.save_for_backward(flat, weight, bias, mean, scale)
         ctx.sizes = sizes
         ctx.mark_non_differentiable(mean, var)
@@ -252,5 +252,7 @@ class Normalize(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         flat, weight, bias, mean, scale = ctx.saved_tensors
-        dx, dweight, dbias = BACKWARD(columns_as(grad, flat), flat, weight, bias, mean, scale, sizes=ctx.sizes)
+        dx, dweight, dbias = BACKWARD(
+            columns_as(grad, flat), flat, weight, bias, mean, scale, sizes=ctx.sizes, rows_vary=grad.ndim == 2
+        )
         return like(dx, grad), dweight, dbias, None, None

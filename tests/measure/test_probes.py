@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from normbench_cli.measure.probes import Drift, Probes, first_block, mode_gap
+from normbench_cli.measure.probes import Drift, ModeGap, Probes, first_block, mode_gap
 from normbench_cli.models import MODELS
 
 
@@ -19,20 +19,20 @@ def resnet(norm: str = "batchnorm") -> nn.Module:
 def train(net: nn.Module, steps: int, probes: Probes | None = None) -> None:
     draw = torch.Generator().manual_seed(0)
     optimizer = torch.optim.SGD(net.parameters(), 0.1)
-    for _ in range(steps):
+    for step in range(1, steps + 1):
         x, y = torch.randn(8, 1, 8, 8, generator=draw), torch.randint(0, 3, (8,), generator=draw)
         optimizer.zero_grad()
         F.cross_entropy(net(x), y).backward()
         optimizer.step()
         if probes:
-            probes.step()
+            probes.after_step(step)
 
 
 def test_lengths_of_the_first_blocks_weights():
     net = resnet()
     probes = Probes(net)
     train(net, 2, probes)
-    latest, series, steps = probes.read()
+    latest, series = probes.read()
     convs = {
         name: m.weight for name, m in net.get_submodule(first_block(net)).named_modules() if isinstance(m, nn.Conv2d)
     }
@@ -41,9 +41,10 @@ def test_lengths_of_the_first_blocks_weights():
         assert latest[f"weights/l2/{name}"] == pytest.approx(weight.norm().item(), rel=1e-6)
     joint = torch.cat([weight.flatten() for weight in convs.values()]).norm().item()
     assert latest["weights/l2"] == pytest.approx(joint, rel=1e-6)
-    assert steps == [1, 2]
+    assert probes.steps == [1, 2]
     assert all(len(values) == 2 for values in series.values())
-    assert probes.read() == ({}, {}, [])
+    assert probes.read() == ({}, {})
+    assert probes.steps == []
 
 
 def test_the_chosen_channel_of_the_first_batch_norm():
@@ -55,8 +56,8 @@ def test_the_chosen_channel_of_the_first_batch_norm():
     norm.register_forward_hook(lambda m, inputs, output: seen.append((inputs[0], m.weight.clone(), m.bias.clone())))
     probes = Probes(net, every=2, channel=3)
     train(net, 5, probes)
-    _, series, steps = probes.read()
-    assert steps == [1, 3, 5]
+    _, series = probes.read()
+    assert probes.steps == [1, 3, 5]
     for row, (x, gamma, beta) in enumerate(seen[::2]):
         values = x[:, 3].double()
         want = (gamma[3] ** 2 - values.var(correction=0)).abs(), (beta[3] - values.mean()).abs()
@@ -68,7 +69,7 @@ def test_direction_and_length_of_weight_normalized_layers():
     net = resnet("weightnorm")
     probes = Probes(net)
     train(net, 1, probes)
-    latest, _, _ = probes.read()
+    latest, _ = probes.read()
     op = next(m for m in net.get_submodule(first_block(net)).modules() if isinstance(m, nn.Conv2d))
     g, v = op.parametrizations.weight.original0, op.parametrizations.weight.original1
     name = next(key.removeprefix("weights/l2_g/") for key in latest if key.startswith("weights/l2_g/"))
@@ -92,8 +93,8 @@ def test_phi_of_layers_that_learn_it():
 
     net = nn.Sequential(nn.Linear(2, 2), Learns([1.2, 1.4]), nn.Linear(2, 2), Learns([2.0]))
     probes = Probes(net)
-    probes.step()
-    latest, _, _ = probes.read()
+    probes.after_step(1)
+    latest, _ = probes.read()
     assert [latest[f"phi/{name}"] for name in ("min", "max")] == pytest.approx([1.2, 2.0])
     assert latest["phi/mean"] == pytest.approx(4.6 / 3)
 
@@ -116,8 +117,8 @@ def test_evaluation_is_not_looked_at():
     probes = Probes(net)
     with torch.no_grad():
         net.eval()(torch.randn(4, 1, 8, 8))
-    probes.step()
-    latest, _, _ = probes.read()
+    probes.after_step(1)
+    latest, _ = probes.read()
     assert torch.tensor(latest["bn/beta_minus_mu"]).isnan()
 
 
@@ -126,8 +127,8 @@ def test_drift_of_running_statistics():
     net.running_mean.copy_(torch.tensor([3.0, 4.0]))
     drift = Drift(net)
     net.running_mean.copy_(torch.tensor([3.0, 5.0]))
-    assert drift.read() == pytest.approx({"drift/running_mean": 0.2, "drift/running_var": 0.0})
-    assert drift.read() == pytest.approx({"drift/running_mean": 0.0, "drift/running_var": 0.0})
+    assert drift.read()[0] == pytest.approx({"drift/running_mean": 0.2, "drift/running_var": 0.0})
+    assert drift.read()[0] == pytest.approx({"drift/running_mean": 0.0, "drift/running_var": 0.0})
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -137,6 +138,7 @@ def test_gap_between_the_modes(training):
     before = {name: value.clone() for name, value in net.state_dict().items()}
     torch.manual_seed(5)
     gap = mode_gap(net, x, y)
+    assert ModeGap(net, x, y).read()[0].keys() == {"mode_gap"}
     drawn = torch.rand(1)
     torch.manual_seed(5)
     assert torch.equal(drawn, torch.rand(1))
@@ -162,5 +164,5 @@ def test_the_first_block_is_found(net, block):
 
 @pytest.mark.parametrize("wrong", [{"every": 0}, {"channel": 99}])
 def test_wrong_settings_are_one_sentence(wrong):
-    with pytest.raises(ValueError, match="every|channel"):
+    with pytest.raises(ValueError, match=r"every|channel"):
         Probes(resnet(), **wrong)
