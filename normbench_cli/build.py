@@ -157,9 +157,9 @@ def make_optimizer(model: nn.Module, config: RunConfig) -> torch.optim.Optimizer
     if spared:
         groups.append({"params": spared, "weight_decay": 0.0})
     if config.optimizer == "sgd":
-        return torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum)
+        return torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum, fused=True)
     kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
-    return kind(groups, lr=config.lr)
+    return kind(groups, lr=config.lr, fused=True)
 
 
 def make_schedule(config: RunConfig) -> Callable[[float], float]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from normbench_cli.device import peak_memory_bytes
 from normbench_cli.engine.records import Diverged
+from normbench_cli.measure.solver import solver_metrics
 
 PIECE = 4096  # nodes scored at once: what they need stays in a processor's cache
 
@@ -52,8 +54,17 @@ class Fold:
     train: Tensor  # numbers of the samples, on the CPU
     validation: Tensor
     sums: Tensor  # (epochs, 2 splits, 2): loss and right answers, summed over the split's samples
-    epochs_done: int = 0
-    steps: int = 0
+    count: Tensor = field(default_factory=lambda: torch.zeros(2, dtype=torch.int64))  # epochs and steps done
+    solver: dict[str, float] = field(default_factory=dict)  # what its solvers did, once it is trained
+    peak_memory: int = 0
+
+    @property
+    def epochs_done(self) -> int:
+        return int(self.count[0])
+
+    @property
+    def steps(self) -> int:
+        return int(self.count[1])
 
     def curves(self) -> dict[str, list[float]]:
         """Mean loss and accuracy by epoch, in eval mode."""
@@ -88,11 +99,12 @@ def train_fold(
             fold.optimizer.zero_grad(set_to_none=True)
             plan.objective(F.cross_entropy(fold.model(batch), wanted, reduction="none")).backward()
             fold.optimizer.step()
-            fold.steps += 1
+            fold.count[1] += 1
         fold.sums[epoch] = score(fold.model, pieces, labels, member)
-        fold.epochs_done = epoch + 1
+        fold.count[0] = epoch + 1
         if (watched or epoch + 1 == plan.epochs) and not math.isfinite(float(fold.sums[epoch].sum())):
             raise Diverged(fold.steps)
+    fold.solver, fold.peak_memory = solver_metrics(fold.model), peak_memory_bytes(data.device)
 
 
 def batches(numbers: Tensor, size: int, generator: torch.Generator) -> Iterator[Tensor]:

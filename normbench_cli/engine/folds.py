@@ -1,30 +1,19 @@
-"""Cross-validation: a model for each fold, trained side by side where that is faster, and statistics over the folds.
-
-Graphs are small, so one training cannot keep two processor cores busy; two trainings can.  On a CPU each fold
-therefore runs on one core, as many at once as torch may use, and gives bit for bit what it gives alone: it has random
-generators of its own.  On an accelerator the folds run one after another.
-"""
+"""Cross-validation: a model for each fold, trained side by side where that is faster, and statistics over the folds."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from normbench_cli.device import on_accelerator, peak_memory_bytes, reset_peak_memory
+from normbench_cli.device import reset_peak_memory
 from normbench_cli.engine.fold_statistics import CURVES, Curves, mean_curves, of_fold, summary
-from normbench_cli.engine.fold_training import PIECE, Fold, Plan, Sliceable, train_fold
+from normbench_cli.engine.fold_training import Fold, Plan, Sliceable
 from normbench_cli.engine.records import Progress, Record
+from normbench_cli.engine.side_by_side import trained
 from normbench_cli.errors import UsageError
-
-SECONDS_BETWEEN_LOOKS = 0.5
-LARGEST_KEPT = 31 * 2**20  # bytes; glibc learns from blocks below 32 MiB
 
 
 def assign(labels: Tensor, folds: int, seed: int) -> Tensor:
@@ -61,24 +50,20 @@ def cross_validate(
     todo = [fold for fold in make_folds(make_model, make_optimizer, data, plan) if fold.number not in done]
     reset_peak_memory(data.device)
     began = time.perf_counter()
-    with side_by_side(data, plan, todo) as running:
-        while running:
-            ready, _ = wait(running, SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
-            for future in ready:
-                fold = running.pop(future)
-                future.result()  # raises what ended the training
-                done[fold.number] = fold.curves()
-                yield record_of(fold)
-            if running:
-                yield progress(todo, plan, time.perf_counter() - began)
+    for fold in trained(todo, data, plan):
+        if fold is None:
+            yield progress(todo, plan, time.perf_counter() - began)
+        else:
+            done[fold.number] = fold.curves()
+            yield record_of(fold)
     seconds = time.perf_counter() - began
     steps = sum(fold.steps for fold in todo)
     curves = [done[number] for number in sorted(done)]
     for epoch, means in enumerate(mean_curves(curves), 1):
         yield Record(epoch, epoch * (steps // plan.epochs), means)
-    metrics = summary(curves) | solver_statistics([fold.model for fold in todo])
-    metrics["peak_memory_bytes"] = peak_memory_bytes(data.device)
+    metrics = summary(curves) | over_folds([fold.solver for fold in todo])
     if todo:
+        metrics["peak_memory_bytes"] = max(fold.peak_memory for fold in todo)
         samples = plan.epochs * sum(len(fold.train) for fold in todo)
         metrics["samples_per_s"] = samples / max(seconds, 1e-9)
     yield Record(None, steps, metrics)
@@ -107,30 +92,6 @@ def make_folds(
     ]
 
 
-@contextmanager
-def side_by_side(data: Sliceable, plan: Plan, folds: list[Fold]) -> Iterator[dict[Future[None], Fold]]:
-    """Starts the trainings; whatever happens to the caller, they have ended when it goes on."""
-    threads = torch.get_num_threads()
-    workers = 1 if on_accelerator(data.device) else min(threads, max(len(folds), 1))
-    stop = threading.Event()
-    pieces = data.pieces(PIECE)
-    keep_memory()
-    pool = ThreadPoolExecutor(workers, "fold")
-    torch.set_num_threads(max(threads // workers, 1))
-    try:
-        yield {pool.submit(train_fold, fold, data, pieces, plan, lambda: not stop.is_set()): fold for fold in folds}
-    finally:
-        stop.set()
-        pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(threads)
-
-
-def keep_memory() -> None:
-    """Freeing one large block tells glibc's allocator that large blocks come and go: from then on it keeps the memory
-    of activations instead of fetching it from the system again in every step.  Elsewhere this does nothing."""
-    torch.empty(LARGEST_KEPT, dtype=torch.uint8)
-
-
 def record_of(fold: Fold) -> Record:
     """Its series have a value an epoch, so the record counts epochs where others count steps."""
     curves = fold.curves()
@@ -154,15 +115,10 @@ def progress(folds: list[Fold], plan: Plan, seconds: float) -> Progress:
     return Progress(epoch, plan.epochs, steps, total, loss, accuracy, samples / max(seconds, 1e-9))
 
 
-def solver_statistics(models: list[nn.Module]) -> dict[str, float]:
-    """Over all solving layers of all folds: mean iterations, most iterations, mean share not converged."""
-    layers: list[Any] = [layer for model in models for layer in model.modules() if hasattr(layer, "solver_statistics")]
-    found = [layer.solver_statistics() for layer in layers]
-    if not found:
+def over_folds(solvers: list[dict[str, float]]) -> dict[str, float]:
+    """What the folds' solvers did: means of means, largest of largest."""
+    if not solvers or not solvers[0]:
         return {}
-    columns = {name: torch.stack([torch.as_tensor(each[name]).float().cpu() for each in found]) for name in found[0]}
-    return {
-        "solver/iterations_mean": float(columns["iterations_mean"].mean()),
-        "solver/iterations_max": float(columns["iterations_max"].max()),
-        "solver/unconverged": float(columns["unconverged"].mean()),
-    }
+    worst = ("solver/iterations_max", "solver/residual")
+    columns = {name: [solver[name] for solver in solvers] for name in solvers[0]}
+    return {name: max(of) if name in worst else sum(of) / len(of) for name, of in columns.items()}

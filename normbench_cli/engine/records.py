@@ -64,3 +64,6 @@ class Diverged(Exception):
     def __init__(self, step: int) -> None:
         super().__init__(f"the loss was not finite at step {step}")
         self.step = step
+
+    def __reduce__(self) -> tuple[type[Diverged], tuple[int]]:
+        return Diverged, (self.step,)  # so that it can come from another process

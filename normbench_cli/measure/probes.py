@@ -54,7 +54,8 @@ class Probes:
             self.channel = int(drawn) if channel is None else channel
             if not 0 <= self.channel < features:
                 raise ValueError(f"channel is {channel}; the norm has {features}")
-            self._hook = self._norm.register_forward_hook(self._look)
+            # not traced: in a compiled model the count of steps would be a constant
+            self._hook = self._norm.register_forward_hook(torch.compiler.disable(self._look))
         self._names: list[str] = []
         self._rows: list[Tensor] = []
         self._at: list[int] = []
@@ -84,7 +85,6 @@ class Probes:
         if self._hook is not None:
             self._hook.remove()
 
-    @torch.compiler.disable  # in a compiled model the count of steps would be a constant
     def _look(self, norm: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         if norm.training and (self._done < 0 or self._done % self._every == 0):
             x = inputs[0].detach()[:, self.channel].float()

@@ -227,18 +227,19 @@ def backward_pass(
     return map_data(complete, flat.dtype, grad, flat), sum_dy_xhat, sum_dy, dphi
 
 
+FEW = 2**18  # elements: below, steps for all channels in one kernel cost less than picking out a few
 FORWARD, MORE, APPLY, BACKWARD = (Fused(f) for f in (forward_pass, more_rounds, apply, backward_pass))
 
 
 def rescue(
     flat: Tensor, phi: Tensor | None, problem: Problem, state: State, plan: Plan, rows_vary: bool
 ) -> tuple[State, Fit]:
-    """Go on where the first steps were not enough: all channels together while many are left, then those few alone
-    in float64, where no square of a float32 overflows.  Looks at the data, so for a CPU."""
+    """Go on where the first steps were not enough: all channels together while many are left or the data are few,
+    then those few alone in float64, where no square of a float32 overflows.  Looks at the data, so for a CPU."""
     plan = plan._replace(rounds=4)
     for _ in range(5):
         left = int((~state.done).sum())
-        if left * 4 <= state.done.numel():
+        if left == 0 or (left * 4 <= state.done.numel() and flat.numel() > FEW):
             break
         state = State(*MORE(flat, phi, *problem, *state, plan=plan, rows_vary=rows_vary))
     fit = finish(problem, state.y, plan.eps)
