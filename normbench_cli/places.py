@@ -24,6 +24,11 @@ def database(option: str | None = None) -> str:
     return option or os.environ.get("NORMBENCH_DB") or str(home() / "normbench.db")
 
 
+def keep_compiled() -> None:
+    """What torch.compile makes is kept in the home too, unless the person has said otherwise."""
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(home() / "compiled"))
+
+
 def run_folder(run_id: str) -> Path:
     return home() / "runs" / run_id
 

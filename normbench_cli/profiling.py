@@ -10,7 +10,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from normbench_cli import build
+from normbench_cli import build, places
 from normbench_cli.config import RunConfig
 from normbench_cli.device import pick_device
 from normbench_cli.engine.loop import saved_bytes, train_step
@@ -39,6 +39,7 @@ class Plan:
 
 def execute(plan: Plan, store: Store) -> dict[str, Any]:
     """Measure everything, record every raw sample, give the results."""
+    places.keep_compiled()
     device = pick_device(plan.configs[0].device)
     for config in plan.configs:
         build.check(config)

@@ -62,6 +62,7 @@ class Outcome:
 
 def check(configs: Iterable[RunConfig]) -> None:
     """Find out what cannot work before anything is recorded."""
+    places.keep_compiled()
     for config in configs:
         build.check(config)
 
@@ -126,6 +127,7 @@ def resume_folds(run_id: str, config: RunConfig, store: Store, watch: Watch) -> 
 
 def resume(text: str, store: Store, watch: Watch = lambda record: None) -> Outcome:
     """Go on with a run that ended early, from its newest whole checkpoint, as if it had never stopped."""
+    places.keep_compiled()
     run = store.find(text)
     if run.state in ("finished", "diverged"):
         raise NormbenchError(f"run {run.id} is {run.state}", "only a run that ended early can be resumed")

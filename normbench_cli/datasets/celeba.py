@@ -44,7 +44,7 @@ class Faces(torch.utils.data.Dataset[tuple[Tensor, Tensor, Tensor]]):
     def __init__(
         self, folder: Path, names: list[str], labels: Tensor, groups: Tensor, size: int, augment: bool
     ) -> None:
-        self._folder, self._names, self._size, self._augment = folder, names, size, augment
+        self._folder, self._names, self.size, self._augment = folder, names, size, augment
         self.labels, self.groups = labels, groups
 
     def __len__(self) -> int:
@@ -59,7 +59,7 @@ class Faces(torch.utils.data.Dataset[tuple[Tensor, Tensor, Tensor]]):
         except (OSError, SyntaxError, ValueError) as error:  # what PIL raises on a file that ends early or is none
             raise NormbenchError(f"{path} cannot be read as an image", "copy it again from the archive") from error
         box = random_crop(image.size, index, draw) if self._augment else central(image.size)
-        image = image.crop(box).resize((self._size, self._size), Image.Resampling.BILINEAR)
+        image = image.crop(box).resize((self.size, self.size), Image.Resampling.BILINEAR)
         pixels = torch.from_numpy(np.array(image)).permute(2, 0, 1).contiguous()
         if self._augment and flipped(index, draw):
             pixels = pixels.flip(2)
@@ -79,6 +79,11 @@ class CelebA:
     std: tuple[float, ...] = STD
     group_names: tuple[str, ...] = GROUPS
     shuffle: bool = True
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one input: channels, height, width."""
+        return self.channels, self.train.size, self.train.size
 
     def batches(
         self,

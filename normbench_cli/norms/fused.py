@@ -40,6 +40,14 @@ def may_look(x: Tensor) -> bool:
     return is_plain(x) and x.device.type == "cpu"
 
 
+def worth_compiling(x: Tensor, rows_vary: bool = False) -> bool:
+    """Whether a function of this tensor is compiled: it depends on the shape alone, as long as the compiler works."""
+    policy = os.environ.get("NORMBENCH_COMPILE", "auto")
+    if policy == "never" or Fused.broken:
+        return False
+    return policy == "always" or x.numel() >= (LARGE_MATRIX if rows_vary and x.ndim == 2 else LARGE)
+
+
 class Fused:
     """``f(*tensors, **options)`` with f compiled for each (first tensor, options); options are hashable constants."""
 
@@ -53,12 +61,9 @@ class Fused:
     def __call__(self, *tensors: Tensor | None, rows_vary: bool = False, **options: Hashable) -> Any:
         first = tensors[0]
         assert first is not None
-        if Fused.broken or not is_plain(first):
+        if not is_plain(first) or not worth_compiling(first, rows_vary):
             return self.function(*tensors, **options)
-        policy = os.environ.get("NORMBENCH_COMPILE", "auto")
         any_rows = rows_vary and first.ndim == 2
-        if policy == "never" or (policy == "auto" and first.numel() < (LARGE_MATRIX if any_rows else LARGE)):
-            return self.function(*tensors, **options)
         key = (
             first.shape[1:] if any_rows else first.shape,
             any_rows,

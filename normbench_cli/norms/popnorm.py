@@ -7,8 +7,9 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
 
-from normbench_cli.norms.fused import Fused
+from normbench_cli.norms.fused import Fused, is_plain, worth_compiling
 from normbench_cli.norms.statistics import (
     columns,
     columns_as,
@@ -234,6 +235,28 @@ def backward_pass(
 FORWARD, BACKWARD = Fused(forward_pass), Fused(backward_pass)
 
 
+def lean_forward(x: Tensor, weight: Tensor, bias: Tensor, sizes: Sizes) -> tuple[Tensor, ...]:
+    """The same without a compiler, by torch's own kernels of batch normalization: y is that of an evaluation with the
+    mean `mean - beta` and the variance `var + beta^2`."""
+    mean, var = torch.ops.aten.batch_norm_update_stats(x, None, None, 0.0)
+    centre, square = mean - bias, var + bias.square()
+    y = F.batch_norm(x, centre, square, weight / sizes.kappa, None, False, 0.0, sizes.eps)
+    return y, mean, var, (square + sizes.eps).rsqrt()
+
+
+def lean_backward(
+    grad: Tensor, x: Tensor, weight: Tensor, bias: Tensor, mean: Tensor, scale: Tensor, sizes: Sizes
+) -> tuple[Tensor, Tensor, Tensor]:
+    """BatchNorm's own backward takes the mean of u to be zero; what that leaves out is a constant a channel."""
+    dx, along, sum_dy = torch.ops.aten.native_batch_norm_backward(
+        grad, x, weight / sizes.kappa, None, None, mean - bias, scale, True, sizes.eps, [True, True, True]
+    )
+    g, u = scale * weight / sizes.kappa, bias * scale
+    constant = g * u * along / (x.numel() // x.shape[1])
+    dx.add_(constant.view(-1, *[1] * (x.ndim - 2)))
+    return dx, along / sizes.kappa, g * (sum_dy - along * u)
+
+
 class Normalize(torch.autograd.Function):
     """The default form, in two functions fit for a compiler: x, gamma, beta -> y, and mean and variance of x."""
 
@@ -241,10 +264,16 @@ class Normalize(torch.autograd.Function):
     def forward(
         ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, kappa: float, eps: float
     ) -> tuple[Tensor, Tensor, Tensor]:
-        flat, sizes = columns(x), Sizes(kappa, eps)
+        ctx.sizes = sizes = Sizes(kappa, eps)
+        ctx.lean = is_plain(x) and x.dtype == weight.dtype and not worth_compiling(x, rows_vary=x.ndim == 2)
+        if ctx.lean:
+            y, mean, var, scale = lean_forward(x, weight, bias, sizes)
+            ctx.save_for_backward(x, weight, bias, mean, scale)
+            ctx.mark_non_differentiable(mean, var)
+            return y, mean, var
+        flat = columns(x)
         y, mean, var, scale = FORWARD(flat, weight, bias, sizes=sizes, rows_vary=x.ndim == 2)
         ctx.save_for_backward(flat, weight, bias, mean, scale)
-        ctx.sizes = sizes
         ctx.mark_non_differentiable(mean, var)
         return owned(like(y, x)), mean, var
 
@@ -252,6 +281,8 @@ class Normalize(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         flat, weight, bias, mean, scale = ctx.saved_tensors
+        if ctx.lean:
+            return *lean_backward(grad, flat, weight, bias, mean, scale, ctx.sizes), None, None
         dx, dweight, dbias = BACKWARD(
             columns_as(grad, flat), flat, weight, bias, mean, scale, sizes=ctx.sizes, rows_vary=grad.ndim == 2
         )

@@ -221,3 +221,20 @@ def test_bigger_images_crop_the_same_share():
     assert central((178, 218)) == (0, 20, 178, 198)
     assert central((356, 436)) == (0, 40, 356, 396)
     assert math.isclose(np.diff(central((1024, 1024))[::2])[0], 1024)
+
+
+def test_a_run_trains_on_it_and_records_its_groups(root, monkeypatch):
+    from normbench_cli.build import build, check
+    from normbench_cli.config import make_config
+    from normbench_cli.engine.loop import fit
+    from normbench_cli.engine.records import Record
+
+    monkeypatch.setenv("NORMBENCH_DATA", str(root))
+    values = {"data": "celeba:size=32", "model": "resnet20", "epochs": "2", "batch_size": "4"}
+    config = make_config({**values, "objective": "cvar"})
+    assert config.recipe == "augnorm-celeba"
+    check(config)
+    records = [r for r in fit(build(config)) if isinstance(r, Record)]
+    last = records[-1].metrics
+    assert {"validation/worst_group_accuracy", "test/worst_group_accuracy@best_worst_group"} <= set(last)
+    assert any(name.startswith("test/group/") for name in last)
