@@ -48,6 +48,8 @@ def main() -> NoReturn:
     debug = "--debug" in sys.argv
     try:
         code = app(standalone_mode=False)
+        if code == EXIT_INTERRUPTED:
+            print("normbench: interrupted; what was done is recorded", file=sys.stderr)
     except NormbenchError as error:
         code = fail(error, error.exit_code, debug)
     except typer.TyperException as error:

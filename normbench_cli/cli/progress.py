@@ -68,13 +68,17 @@ class Watcher:
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """A polite kill (cron, a batch system) ends a run like Ctrl-C: recorded as interrupted."""
+    """A polite kill (cron, a batch system) ends a run like Ctrl-C: recorded as interrupted.
+
+    Ctrl-C itself is set too, because a script's background jobs begin with it ignored.
+    """
 
     def stop(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from normbench_cli.device import peak_memory_bytes
 from normbench_cli.engine.records import Diverged
-from normbench_cli.measure.solver import solver_metrics
+from normbench_cli.measure.solver import phi_metrics, solver_metrics
 
 PIECE = 4096  # nodes scored at once: what they need stays in a processor's cache
 
@@ -104,7 +104,8 @@ def train_fold(
         fold.count[0] = epoch + 1
         if (watched or epoch + 1 == plan.epochs) and not math.isfinite(float(fold.sums[epoch].sum())):
             raise Diverged(fold.steps)
-    fold.solver, fold.peak_memory = solver_metrics(fold.model), peak_memory_bytes(data.device)
+    fold.solver = solver_metrics(fold.model) | phi_metrics(fold.model)
+    fold.peak_memory = peak_memory_bytes(data.device)
 
 
 def batches(numbers: Tensor, size: int, generator: torch.Generator) -> Iterator[Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics as plain
 import time
 from collections.abc import Callable, Iterator, Mapping
 
@@ -116,9 +117,9 @@ def progress(folds: list[Fold], plan: Plan, seconds: float) -> Progress:
 
 
 def over_folds(solvers: list[dict[str, float]]) -> dict[str, float]:
-    """What the folds' solvers did: means of means, largest of largest."""
+    """What the folds' solvers did and learned: means of means, largest of largest, smallest of smallest."""
     if not solvers or not solvers[0]:
         return {}
-    worst = ("solver/iterations_max", "solver/residual")
+    extremes = {"solver/iterations_max": max, "solver/residual": max, "phi/max": max, "phi/min": min}
     columns = {name: [solver[name] for solver in solvers] for name in solvers[0]}
-    return {name: max(of) if name in worst else sum(of) / len(of) for name, of in columns.items()}
+    return {name: extremes.get(name, plain.fmean)(of) for name, of in columns.items()}

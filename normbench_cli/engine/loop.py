@@ -26,7 +26,7 @@ from normbench_cli.engine.groups import select
 from normbench_cli.engine.records import Batches, Diverged, Progress, Record
 from normbench_cli.engine.tally import Tally
 from normbench_cli.measure.memory import saved_activation_bytes
-from normbench_cli.measure.solver import solver_metrics
+from normbench_cli.measure.solver import phi_metrics, solver_metrics
 
 
 class Probe(Protocol):
@@ -114,7 +114,7 @@ def finish_epoch(run: Training, epoch: int, tally: Tally) -> Record:
         found, series = probe.read()
         metrics |= found
         samples |= series
-    metrics |= solver_metrics(run.model)
+    metrics |= solver_metrics(run.model) | phi_metrics(run.model)
     scores: dict[str, float] = {}
     for split, batches in (("validation", run.validation), ("test", run.test)):
         if batches is not None:

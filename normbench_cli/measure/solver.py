@@ -13,6 +13,15 @@ def solver_layers(model: nn.Module) -> list[Any]:
     return [module for module in model.modules() if hasattr(module, "solver_statistics")]
 
 
+def phi_metrics(model: nn.Module) -> dict[str, float]:
+    """Of all learned phi: mean, smallest and largest.  Empty without such layers."""
+    found = [phi for module in model.modules() if isinstance(phi := getattr(module, "phi", None), torch.Tensor)]
+    if not found:
+        return {}
+    phi = torch.cat([each.detach().flatten() for each in found]).float()
+    return {"phi/mean": phi.mean().item(), "phi/min": phi.min().item(), "phi/max": phi.max().item()}
+
+
 def solver_metrics(model: nn.Module) -> dict[str, float]:
     """Over all layers with a solver: mean and largest number of iterations, share of channels not converged, largest
     residual in standard deviations.  Empty without such layers.  Begins to count anew."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
-from normbench_cli.measure.solver import solver_metrics
+from normbench_cli.measure.solver import phi_metrics, solver_metrics
 
 
 class Counting(nn.Module):
@@ -33,3 +34,10 @@ def test_layers_are_put_together():
 
 def test_a_model_without_solvers_has_no_such_metrics():
     assert solver_metrics(nn.Linear(1, 1)) == {}
+
+
+def test_learned_phi_is_summed_up():
+    net = nn.Sequential(nn.Linear(2, 2), nn.Identity())
+    net[1].phi = torch.tensor([1.2, 1.6])
+    assert phi_metrics(net) == pytest.approx({"phi/mean": 1.4, "phi/min": 1.2, "phi/max": 1.6})
+    assert phi_metrics(nn.Linear(1, 1)) == {}
