@@ -33,6 +33,10 @@ def report(
         str, typer.Option("--at", help="A time in the runs: 50%, or 'epoch 10'.", show_default="the end")
     ] = "",
     kind: Annotated[str, typer.Option("--kind", help="The kind of runs.")] = "train",
+    curve: Annotated[
+        list[str] | None,
+        typer.Option("--curve", help="Draw how a metric went, like train/loss (may be repeated)."),
+    ] = None,
     form: Formats = None,
     out: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path("reports"),
     db: options.Database = None,
@@ -45,6 +49,8 @@ def report(
     from normbench_cli.cli.output import hint, print_json, print_table
     from normbench_cli.reporting import render
     from normbench_cli.reporting.collect import NothingMeasured, Question, collect
+    from normbench_cli.reporting.curves import curves
+    from normbench_cli.reporting.curves import write as write_curve
     from normbench_cli.store import Store
     from normbench_cli.store.location import NoDatabase
 
@@ -56,19 +62,23 @@ def report(
     try:
         with Store.open(db, write=False) as store:
             found = collect(store, question)
+            drawn = {name: curves(store, question, name) for name in split_words(curve)}
     except NoDatabase as error:
         raise NothingMeasured(str(error)) from error
     if json:
         print_json(render.to_json(found))
     else:
         print_table(render.to_rows(found), caption="\n".join(found.notes))
-    if forms:
+    if forms or drawn:
         places.need_writable(out, "--out")
     for name in forms:
         try:
             hint(f"written: {render.write(found, out, name)}", quiet)
         except OSError as error:
             raise NormbenchError(f"{error.filename}: {error.strerror}", "choose another folder with --out") from error
+    for name, points in drawn.items():
+        for path in write_curve(points, name, out):
+            hint(f"written: {path}", quiet)
     return EXIT_OK
 
 

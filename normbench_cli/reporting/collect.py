@@ -61,8 +61,8 @@ class Report:
         return tables.display(self.groups, self.summary, self.shown, self.metrics)
 
 
-def collect(store: Store, question: Question) -> Report:
-    share, epoch = read_at(question.at)
+def chosen_runs(store: Store, question: Question) -> tuple[pd.DataFrame, pd.DataFrame, list[str], list[str]]:
+    """The runs with their group, the groups, the fields of a group, and those that tell groups apart."""
     for name in question.by:
         if name not in FIELDS:
             raise UsageError(f"--by {name}: there is no such setting", nearest(name, list(FIELDS)))
@@ -76,6 +76,13 @@ def collect(store: Store, question: Question) -> Report:
     fields = list(question.by) or [*tables.WORDS, *(name for name in differ if name not in tables.WORDS)]
     shown = list(question.by) or differ or ["norm", "act", "model", "data"]
     runs, groups = tables.grouped(runs, fields)
+    return runs, groups, fields, shown
+
+
+def collect(store: Store, question: Question) -> Report:
+    share, epoch = read_at(question.at)
+    runs, groups, fields, shown = chosen_runs(store, question)
+    differ = tables.varying(runs)
     values = measured(store, runs, question.metrics, share, epoch)
     summary = tables.summaries(runs, values)
     recorded = set(summary["metric"])
