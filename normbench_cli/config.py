@@ -11,17 +11,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from normbench_cli.errors import UsageError
 from normbench_cli.recipes import find as find_recipe
-from normbench_cli.registry import (
-    ACTIVATIONS,
-    DATASETS,
-    MODELS,
-    NORMS,
-    OBJECTIVES,
-    SCHEDULES,
-    nearest,
-    read_value,
-    split_spec,
-)
+from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES
+from normbench_cli.specs import nearest, read_value, split_spec
 
 REGISTRIES = {
     "norm": NORMS,
@@ -109,7 +100,9 @@ class RunConfig:
         self._check_graphs()
         if self.batch_size == 1:
             for spec in NORMS.parse_all(self.norm):
-                if spec.entry.facts.get("needs_batch"):
+                without = spec.entry.facts.get("but_not_with", ())  # parameters that take the batch out of it
+                given = {f"{key}={value}" for key, value in spec.params.items()}
+                if spec.entry.facts.get("needs_batch") and not given & set(without):
                     raise UsageError(
                         f"norm '{spec}' takes its statistics over the batch, and batch_size is 1",
                         "give --batch-size 2 or more, or a norm without batch statistics",

@@ -35,7 +35,8 @@ def test_what_cannot_be_is_refused(values, says):
 
 
 def test_batch_of_one_is_fine_without_batch_statistics():
-    assert make_config({"batch_size": 1, "norm": "none"}).batch_size == 1
+    for norm in ("none", "groupnorm", "popnorm:stats=instance"):
+        assert make_config({"batch_size": 1, "norm": norm}).batch_size == 1
 
 
 def test_aliases_and_defaults_do_not_change_the_fingerprint():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "normbench_cli"
-ANYONE = {"config", "registry", "recipes", "errors", "places", "metrics", "__init__"}  # no torch, no database
+ANYONE = {"config", "registry", "specs", "recipes", "errors", "places", "metrics", "__init__"}  # no torch, no database
 COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks"}
 MAY_IMPORT = {
     "__main__": {"cli"},

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from normbench_cli.errors import UsageError
-from normbench_cli.registry import ACTIVATIONS, NORMS, SCHEDULES, split_joined, split_list, split_spec
+from normbench_cli.registry import ACTIVATIONS, NORMS, SCHEDULES
+from normbench_cli.specs import split_joined, split_list, split_spec
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import typer
 
 from normbench_cli.cli import options
 from normbench_cli.errors import EXIT_OK
-from normbench_cli.registry import ATTACKS, expand, split_list
+from normbench_cli.registry import ATTACKS
+from normbench_cli.specs import expand, split_list
 
 
 def evaluate(

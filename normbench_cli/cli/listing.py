@@ -8,7 +8,8 @@ import typer
 
 from normbench_cli.cli import options
 from normbench_cli.errors import EXIT_OK, UsageError
-from normbench_cli.registry import ACTIVATIONS, ATTACKS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES, nearest
+from normbench_cli.registry import ACTIVATIONS, ATTACKS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES
+from normbench_cli.specs import nearest
 
 KINDS = {
     "norms": NORMS,

@@ -9,7 +9,8 @@ import typer
 from normbench_cli.cli import options
 from normbench_cli.cli.train import setting
 from normbench_cli.errors import EXIT_OK, UsageError
-from normbench_cli.registry import NORMS, split_list
+from normbench_cli.registry import NORMS
+from normbench_cli.specs import split_list
 
 SHAPES = ["128x64x32x32", "128x128x16x16", "128x256x8x8", "128x512x4x4"]
 

@@ -9,7 +9,8 @@ import typer
 from normbench_cli.cli import options
 from normbench_cli.config import FIELDS, RunConfig, make_config, read_seeds, read_settings
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
-from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, Registry, split_list
+from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, Registry
+from normbench_cli.specs import split_list
 
 GRID = ("norm", "act", "model", "data", "objective")
 

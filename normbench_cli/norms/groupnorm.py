@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from normbench_cli.norms.statistics import fitting_groups
 from normbench_cli.registry import NORMS
 
 
@@ -23,10 +24,7 @@ class GroupNorm(nn.GroupNorm):
     """
 
     def __init__(self, num_features: int, groups: int = 32, eps: float = 1e-5, affine: bool = True) -> None:
-        if groups < 1:
-            raise ValueError(f"groups = {groups}: at least one group is needed")
-        fitting = max(count for count in range(1, min(groups, num_features) + 1) if num_features % count == 0)
-        super().__init__(fitting, num_features, eps=eps, affine=affine)
+        super().__init__(fitting_groups(groups, num_features), num_features, eps=eps, affine=affine)
         self.num_features = num_features
 
     def forward(self, input: Tensor) -> Tensor:

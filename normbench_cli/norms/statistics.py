@@ -13,6 +13,13 @@ BLOCK = 4096  # values that are added up in registers
 PIECE = 2**17  # values that are worked on at a time
 
 
+def fitting_groups(groups: int, channels: int) -> int:
+    """The largest number of groups, at most so many, that divides the channels."""
+    if groups < 1:
+        raise ValueError(f"groups = {groups}: at least one group is needed")
+    return max(count for count in range(1, min(groups, channels) + 1) if channels % count == 0)
+
+
 def columns(x: Tensor) -> Tensor:
     """A view (copy only where there is no view) as (values, channels), or (batch, channels, values) if that is how
     it lies in memory."""

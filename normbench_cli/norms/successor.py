@@ -12,7 +12,8 @@ from torch.nn.parameter import is_lazy
 from torch.nn.utils.parametrize import is_parametrized
 
 from normbench_cli.errors import UsageError
-from normbench_cli.registry import NORMS, Spec, split_joined, split_spec
+from normbench_cli.registry import NORMS, Spec
+from normbench_cli.specs import split_joined, split_spec
 
 
 class Target:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from normbench_cli.errors import UsageError
-from normbench_cli.registry import NORMS, nearest
+from normbench_cli.registry import NORMS
+from normbench_cli.specs import nearest
 
 FOLDER = Path(__file__).parent
 

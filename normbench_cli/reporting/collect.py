@@ -9,8 +9,8 @@ import pandas as pd
 
 from normbench_cli.config import FIELDS
 from normbench_cli.errors import EXIT_NOTHING_MEASURED, NormbenchError, UsageError
-from normbench_cli.registry import nearest, show_value
 from normbench_cli.reporting import tables
+from normbench_cli.specs import nearest, show_value
 from normbench_cli.store import Store
 from normbench_cli.store.queries import metrics_frame, read_where, runs_frame
 

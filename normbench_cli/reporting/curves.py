@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from normbench_cli.metrics import unit_of
-from normbench_cli.registry import nearest, show_value
 from normbench_cli.reporting import tables
 from normbench_cli.reporting.collect import NothingMeasured, Question, chosen_runs
+from normbench_cli.specs import nearest, show_value
 from normbench_cli.store import Store
 from normbench_cli.store.queries import metrics_frame, series, series_names
 

@@ -12,8 +12,8 @@ import pandas as pd
 
 from normbench_cli.config import IDENTITY
 from normbench_cli.metrics import unit_of
-from normbench_cli.registry import show_value
 from normbench_cli.reporting.statistics import summarize
+from normbench_cli.specs import show_value
 
 WORDS = ("norm", "act", "model", "data", "objective")
 RESULTS = ("finished", "diverged")

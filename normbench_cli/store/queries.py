@@ -12,7 +12,7 @@ from sqlalchemy import Select, and_, func, or_, select
 from normbench_cli.config import FIELDS, REGISTRIES, TYPES, default_of
 from normbench_cli.errors import UsageError
 from normbench_cli.metrics import MetricName, parse_metric
-from normbench_cli.registry import nearest, read_value
+from normbench_cli.specs import nearest, read_value
 from normbench_cli.store.records import unpack
 from normbench_cli.store.schema import Metric, Run, Sample
 from normbench_cli.store.session import MANY, Store

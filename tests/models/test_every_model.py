@@ -29,9 +29,12 @@ def test_models_train_a_step_with_norms_of_every_placement(name, norm):
     assert all(p.grad is not None and p.grad.isfinite().all() for p in net.parameters() if p.requires_grad)
 
 
-@pytest.mark.parametrize("norm", NORMS.choices())
+FORMS = ["popnorm:stats=group", "popnorm:remove=none", "popnorm:divide=none", "popnorm:order=divide_first", "ws+gn"]
+
+
+@pytest.mark.parametrize("norm", [*NORMS.choices(), *FORMS])
 def test_resnet20_takes_every_norm(norm):
-    if NORMS.entries[norm].facts.get("graphs"):
+    if norm in NORMS.entries and NORMS.entries[norm].facts.get("graphs"):
         pytest.skip("a norm for graphs")
     net = MODELS.build("resnet20", norm=norm, act="sigmoid", num_classes=3, in_channels=1)
     net(torch.randn(4, 1, 16, 16)).square().sum().backward()
