@@ -15,7 +15,9 @@ from normbench_cli.norms.ggm_solver import check_phi, parse_solver
 from normbench_cli.norms.statistics import columns, like, normalize_about, working_dtype
 from normbench_cli.registry import NORMS
 
-ACCELERATOR_ROUNDS = 8  # steps where nobody may look whether they are enough
+BLIND_ROUNDS = 8  # steps where nobody may look whether they are enough: on an accelerator, in a compiled model
+BLIND_ROUNDS_LOW = 24  # the same for a low phi, where ties make many steps bisections
+LOW = 1.4
 SMALL = 2**14
 
 
@@ -71,7 +73,8 @@ class AugNorm(nn.Module):
             return Plan(phi, self.eps, self.iterations, plain=True, above_two=phi is not None and phi > 2)
         blind = x.device.type != "cpu" or torch.compiler.is_compiling()
         few = x.numel() < SMALL * self.num_features  # fewer values, less like the batch before
-        rounds = ACCELERATOR_ROUNDS if blind else 3 if few else 2
+        sure = BLIND_ROUNDS_LOW if phi is not None and phi < LOW else BLIND_ROUNDS
+        rounds = sure if blind else 3 if few else 2
         return Plan(phi, self.eps, rounds, above_two=phi is not None and phi > 2)
 
     def exponent(self) -> Tensor | None:
