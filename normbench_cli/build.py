@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from normbench_cli.engine.loop import Probe, Training
 from normbench_cli.engine.records import Progress, Record
 from normbench_cli.errors import UsageError
 from normbench_cli.measure.probes import Drift, ModeGap, Probes
+from normbench_cli.places import data_root
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, OBJECTIVES, SCHEDULES
 
 EVALUATION_BATCH = 500
@@ -34,24 +36,31 @@ def check(config: RunConfig) -> int:
     Gives the number of parameters."""
     pick_device(config.device)
     data = load_data(config.data)
-    with torch.device("meta"):
-        model = build_model(config, data)
+    model = rehearse(config, data)
     OBJECTIVES.build(config.objective)
     make_schedule(config)(0.5)
     if config.folds:
         assign(data.labels, config.folds, config.seed)
-        return sum(p.numel() for p in model.parameters())
-    with torch.device("meta"):
-        try:  # a forward pass costs nothing there, and shows what does not fit
-            model(torch.empty(2, *data.shape))
-        except ValueError as error:
-            raise UsageError(f"{config.model} cannot take {config.data}: {error}") from error
-    if config.batch_size > len(data.train):
+    elif config.batch_size > len(data.train):
         raise UsageError(
             f"batch_size is {config.batch_size}, and {config.data} has {len(data.train)} samples to train with",
             f"give at most {len(data.train)}",
         )
     return sum(p.numel() for p in model.parameters())
+
+
+def rehearse(config: RunConfig, data: Any) -> nn.Module:
+    """The model, tried on torch's `meta` device, where a forward pass costs nothing and shows what does not fit."""
+    try:
+        with torch.device("meta"):
+            model = build_model(config, data)
+            if not config.folds:
+                model(torch.empty(2, *data.shape))
+    except ValueError as error:
+        raise UsageError(f"{config.model} cannot take {config.data}: {error}") from error
+    except (RuntimeError, NotImplementedError):
+        return build_model(config, data)  # a layer of somebody's own may look at values, which are not there
+    return model
 
 
 def build(config: RunConfig) -> Training:
@@ -110,9 +119,13 @@ def cross_validation(config: RunConfig, finished: Mapping[int, Curves] | None = 
     return cross_validate(model, optimizer, data.to(device), plan, finished)
 
 
-@lru_cache(maxsize=2)
 def load_data(spec: str) -> Any:
     """A data set, once for all runs of a grid that use it: a `Dataset` of images, or another of that shape."""
+    return load_from(spec, data_root())
+
+
+@lru_cache(maxsize=2)
+def load_from(spec: str, root: Path) -> Any:
     return DATASETS.build(spec)
 
 

@@ -125,3 +125,59 @@ def test_doctor_finds_nothing_wrong(normbench):
     ended = normbench("doctor", "--json")
     assert ended.code == 0
     assert all(check["ok"] for check in json.loads(ended.out).values())
+
+
+def test_a_norm_of_ones_own_may_look_at_values(normbench, tmp_path):
+    (tmp_path / "looking.py").write_text(
+        "from torch import nn\n"
+        "class Looking(nn.Module):\n"
+        "    '''Divides by the largest value, which it looks at.'''\n"
+        "    def __init__(self, num_features: int):\n"
+        "        super().__init__()\n"
+        "    def forward(self, x):\n"
+        "        return x / max(x.abs().max().item(), 1.0)\n"
+    )
+    (run,) = runs(normbench, "--norm", "looking:Looking")
+    assert run["status"] == "finished"
+
+
+def test_what_does_not_fit_is_said_before_anything_is_recorded(normbench, home):
+    ended = normbench("train", "--model", "vgg16", "--data", "digits:size=16", "-q")
+    assert ended.code == 2
+    assert "vgg16" in ended.err
+    assert ended.err.count("\n") == 1
+    assert not home.exists()
+
+
+def test_a_run_that_was_cut_off_is_resumed(normbench, monkeypatch):
+    from normbench_cli.engine import checkpoint
+
+    real = checkpoint.save
+
+    def die_at_the_third(folder, step, content):
+        if content["epochs_done"] == 3:
+            raise KeyboardInterrupt
+        return real(folder, step, content)
+
+    words = ["--data", "digits:size=8", "--epochs", "4", "--batch-size", "256", "--norm", "batchnorm", "-q", "--json"]
+    monkeypatch.setattr(checkpoint, "save", die_at_the_third)
+    assert normbench("train", *words).code == 130
+    monkeypatch.setattr(checkpoint, "save", real)
+    (cut,) = json.loads(normbench("runs", "list", "--json").out)["runs"]
+    (resumed,) = json.loads(normbench("train", "--resume", cut["id"], "--json").out)["runs"]
+    (whole,) = json.loads(normbench("train", *words).out)["runs"]
+    for name in ("train/loss", "test/loss", "test/accuracy", "gradient_norm"):
+        assert resumed["metrics"][name] == whole["metrics"][name]
+    shown = json.loads(normbench("runs", "show", cut["id"], "--json").out)["runs"][0]
+    assert [row["epoch"] for row in shown["curve"]] == [1, 2, 3, 4]
+    assert normbench("train", "--resume", cut["id"]).code == 1
+
+
+def test_attacks_are_measured_and_added(normbench):
+    (run,) = runs(normbench, "--norm", "batchnorm")
+    ended = normbench("eval", run["id"], "--attack", "gaussian", "--attack", "bim:eps=0/0.1,steps=2", "--json")
+    metrics = json.loads(ended.out)["runs"][0]["metrics"]
+    assert metrics["test/accuracy@bim:eps=0,steps=2"] == metrics["test/accuracy"]
+    lost = metrics["test/accuracy"] - metrics["test/accuracy@gaussian"]
+    assert metrics["test/accuracy_drop@gaussian"] == pytest.approx(lost)
+    assert normbench("eval", run["id"], "--attack", "bimm").code == 2
