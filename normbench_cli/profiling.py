@@ -90,10 +90,10 @@ def subjects_of(plan: Plan) -> Any:
     for shape in plan.shapes:
         layers = {}
         for config in plan.configs:
-            spec = NORMS.parse_all(config.norm)[-1]
-            if spec.entry.facts.get("placement") == "weight":
-                continue  # it has no layer of its own; the whole model shows what it costs
-            layer = NORMS.build(str(spec), num_features=shape[1])
+            specs = NORMS.parse_all(config.norm)
+            if any(spec.entry.facts.get("placement") == "weight" for spec in specs):
+                continue  # norms of weights are no layers of their own; the whole model shows what they cost
+            layer = NORMS.build(config.norm, num_features=shape[1])
             layers[config.norm] = layer_subject(
                 layer, shape, device, amp=config.amp, channels_last=config.channels_last
             )

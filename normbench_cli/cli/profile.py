@@ -113,7 +113,9 @@ def show(outcome: dict[str, Any]) -> None:
             row["saved for backward"] = f"{result['median'] / 2**20:.2f} MiB"
             shown = "-" if result["ratio"] is None else f"{result['ratio']:.2f}"
             row[f"saved / {result['reference']}"] = shown
-    for place, rows in places.items():
+    for number, (place, rows) in enumerate(places.items()):
+        if number:
+            print()
         print_table(list(rows.values()), title=f"{place}, {outcome['results'][0]['device']}")
     print("Ratios: median over rounds, 95 % bootstrap interval.  Training mode, forward and backward.")
     if any(result["noisy"] for result in outcome["results"]):
