@@ -14,6 +14,7 @@ from normbench_cli import build, places
 from normbench_cli.config import RunConfig
 from normbench_cli.device import pick_device
 from normbench_cli.engine.loop import saved_bytes, train_step
+from normbench_cli.errors import UsageError
 from normbench_cli.measure.compare import Timing, calibration_spread, is_noisy, race, ratio
 from normbench_cli.measure.environment import environment
 from normbench_cli.measure.solver import solver_metrics
@@ -43,6 +44,8 @@ def execute(plan: Plan, store: Store) -> dict[str, Any]:
     device = pick_device(plan.configs[0].device)
     for config in plan.configs:
         build.check(config)
+        if plan.model and config.folds:
+            raise UsageError(f"the training step of {config.model} on graphs is not profiled", "give --only layers")
     facts = environment(device)
     runs = {config.norm: begin(config, plan, store, facts) for config in plan.configs}
     results: list[dict[str, Any]] = []
