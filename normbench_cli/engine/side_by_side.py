@@ -99,11 +99,20 @@ def trained_in_processes(folds: list[Fold], data: Sliceable, plan: Plan, workers
 
 
 def warm_up(fold: Fold, data: Sliceable, plan: Plan) -> None:
-    """One step of a copy: what layers compile on first use is then compiled once, before the processes part."""
+    """One step of a copy, on one thread as the processes will work: what layers compile for their first steps, and
+    what they may come to need later (`compile_ahead`), is then compiled once, before the processes part."""
     model = copy.deepcopy(fold.model).train()
+    for module in model.modules():
+        if hasattr(module, "compile_ahead"):
+            module.register_forward_pre_hook(lambda module, inputs: module.compile_ahead(inputs[0]))
     batch, labels = data.batch(fold.train[: plan.batch_size])
-    with torch.random.fork_rng(devices=[]):
-        F.cross_entropy(model(batch), labels).backward()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            F.cross_entropy(model(batch), labels).backward()
+    finally:
+        torch.set_num_threads(threads)
 
 
 def work(sender: Connection, fold: Fold, data: Sliceable, pieces: list[Any], plan: Plan) -> None:

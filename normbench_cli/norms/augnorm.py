@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from normbench_cli.norms.ggm import generalized_median
-from normbench_cli.norms.ggm_normalize import Normalize, Plan
+from normbench_cli.norms.ggm_normalize import Normalize, compile_ahead
+from normbench_cli.norms.ggm_passes import Plan
 from normbench_cli.norms.ggm_solver import check_phi, parse_solver
 from normbench_cli.norms.statistics import columns, like, normalize_about, working_dtype
 from normbench_cli.registry import NORMS
@@ -104,6 +105,13 @@ class AugNorm(nn.Module):
             if offset is not None:
                 self.start.lerp_(offset.to(self.start.dtype), 0.5)
         return y
+
+    @torch.no_grad()
+    def compile_ahead(self, x: Tensor) -> None:
+        """Compile all that training on batches like this one may need: once, before processes part that would each
+        have to do it."""
+        if self.fixed_phi not in (1.0, float("inf")):
+            compile_ahead(x, self.weight, self.bias, self.exponent(), self.start, self.plan(x))
 
     def solver_statistics(self) -> dict[str, Tensor]:
         """Since the last reset: iterations (mean over steps and channels, most), share of channels not converged,

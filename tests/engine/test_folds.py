@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from itertools import islice
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,12 +14,16 @@ from torch import nn
 from normbench_cli.datasets import DATASETS
 from normbench_cli.datasets.graphs import assemble
 from normbench_cli.datasets.tu import text_file, tu_folder
+from normbench_cli.engine import side_by_side
 from normbench_cli.engine.fold_statistics import CURVES, finished_folds, mean_curves, summary
 from normbench_cli.engine.fold_training import Plan, batches
 from normbench_cli.engine.folds import assign, cross_validate, make_folds
 from normbench_cli.engine.records import Diverged, Record
+from normbench_cli.engine.side_by_side import warm_up
 from normbench_cli.errors import UsageError
 from normbench_cli.models import MODELS
+from normbench_cli.norms import NORMS, ggm_normalize
+from normbench_cli.norms.fused import Fused
 
 CPU = torch.device("cpu")
 PLAN = Plan(folds=3, epochs=4, batch_size=8, seed=9)
@@ -85,6 +90,46 @@ def test_folds_side_by_side_equal_folds_one_by_one(norm, threads):
     one_by_one, together = series(run(norm=norm)), series(run(norm=norm, threads=threads))
     assert sorted(one_by_one) == sorted(f"{name}@fold{fold}" for name in CURVES for fold in range(3))
     assert one_by_one == together  # bit for bit
+
+
+@pytest.fixture
+def always_compiled(monkeypatch, tmp_path):
+    """Kernels are compiled anew, whatever the size of their data."""
+    monkeypatch.setenv("NORMBENCH_COMPILE", "always")
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    for kernel in ggm_normalize.FORWARD, ggm_normalize.MORE, ggm_normalize.APPLY, ggm_normalize.BACKWARD:
+        monkeypatch.setattr(kernel, "compiled", {})
+
+
+def test_all_that_a_fold_may_need_is_compiled_before_the_processes_part(always_compiled, monkeypatch):
+    easy = torch.linspace(-1, 1, 40).unsqueeze(1).expand(40, 8)  # its median is found at once
+    fold = SimpleNamespace(model=NORMS.build("augnorm", num_features=8), train=torch.arange(40))
+    warm_up(fold, SimpleNamespace(batch=lambda chosen: (easy, torch.arange(40) % 8)), PLAN)
+    monkeypatch.setattr(Fused, "_compile", lambda *_: pytest.fail("compiled in every process"))
+    hard = torch.randn(41, 8).mul(3).exp()
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        fold.model(hard.requires_grad_()).sum().backward()
+    finally:
+        torch.set_num_threads(before)
+    assert fold.model.solver_statistics()["iterations_max"] > 3
+
+
+def test_a_process_can_compile_what_was_not_compiled_before(always_compiled, monkeypatch):
+    """The compiler's own helper processes, alive in the parent, are not there in a forked one."""
+    monkeypatch.setattr(side_by_side, "warm_up", lambda *_: torch.compile(torch.sin)(torch.ones(3)))
+    before, limit = torch.get_num_threads(), 240
+    torch.set_num_threads(2)
+    try:
+        make = lambda model: torch.optim.Adam(model.parameters())  # noqa: E731
+        records = cross_validate(lambda: make_model("augnorm"), make, rings_and_paths(), replace(PLAN, epochs=1))
+        looks = 0
+        for record in records:
+            looks += not isinstance(record, Record)
+            assert looks < limit, f"no fold has ended for {limit} looks"
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_a_fold_equals_a_training_written_out():
