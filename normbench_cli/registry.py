@@ -1,4 +1,4 @@
-"""Where components are found by name: norms, activations, models, data, objectives, attacks, schedules.
+"""Where components are found by name: norms, activations, models, data, objectives, attacks, corruptions, schedules.
 
 A component is a class or function decorated with ``@NORMS.register("name", paper=..., fact=...)`` in a file of the
 registry's package.  The files are read with ``ast``, never imported, until a component is built: so a listing or a
@@ -264,4 +264,5 @@ MODELS = Registry("model", "normbench_cli.models", MODULE, given=("norm", "act",
 DATASETS = Registry("data set", "normbench_cli.datasets", "normbench_cli.datasets.base:Dataset", given=("root",))
 OBJECTIVES = Registry("objective", "normbench_cli.objectives", MODULE)
 ATTACKS = Registry("attack", "normbench_cli.attacks", MODULE, given=("mean", "std"))
+CORRUPTIONS = Registry("corruption", "normbench_cli.corruptions", "normbench_cli.corruptions.base:Corruption")
 SCHEDULES = Registry("schedule", "normbench_cli.engine.schedules", "builtins:object", given=("progress",))

@@ -11,11 +11,12 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "normbench_cli"
 ANYONE = {"config", "registry", "specs", "recipes", "errors", "places", "metrics", "__init__"}  # no torch, no database
-COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks"}
+COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions"}
 MAY_IMPORT = {
     "__main__": {"cli"},
-    "cli": {"runner", "profiling", "reporting", "store", "measure", "device"},
+    "cli": {"runner", "evaluation", "profiling", "reporting", "store", "measure", "device"},
     "runner": {"build", "engine", "measure", "store", "device"},
+    "evaluation": {"runner", "build", "datasets", "corruptions", "engine", "store", "device"},
     "profiling": {"build", "engine", "measure", "store", "device"},
     "build": {*COMPONENTS, "engine", "measure", "device"},
     "engine": {"measure", "device"},

@@ -8,7 +8,7 @@ import typer
 
 from normbench_cli.cli import options
 from normbench_cli.errors import EXIT_OK, UsageError
-from normbench_cli.registry import ACTIVATIONS, ATTACKS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES
+from normbench_cli.registry import ACTIVATIONS, ATTACKS, CORRUPTIONS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES
 from normbench_cli.specs import nearest
 
 KINDS = {
@@ -18,6 +18,7 @@ KINDS = {
     "data": DATASETS,
     "objectives": OBJECTIVES,
     "attacks": ATTACKS,
+    "corruptions": CORRUPTIONS,
     "schedules": SCHEDULES,
 }
 
@@ -28,15 +29,15 @@ def kinds() -> list[str]:
 
 
 def show(
-    kind: Annotated[
-        str, typer.Argument(help="norms, models, activations, data, objectives, schedules.", autocompletion=kinds)
-    ],
+    kind: Annotated[str, typer.Argument(help=", ".join(KINDS) + ".", autocompletion=kinds)],
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Each one's whole documentation.")] = False,
     json: options.Json = False,
     debug: options.Debug = False,
     quiet: options.Quiet = False,
 ) -> int:
     """List the components of a kind, each with its one line and its paper."""
+    from inspect import Parameter
+
     from normbench_cli.cli.output import print_json, print_table
 
     if kind not in kinds():
@@ -47,7 +48,8 @@ def show(
         row = {"name": entry.name, "aliases": ", ".join(entry.aliases), "what": entry.summary, "paper": entry.paper}
         if verbose or json:
             row["parameters"] = ", ".join(
-                f"{name}={default}" for name, (_, default) in registry.parameters(entry).items()
+                name if default is Parameter.empty else f"{name}={default}"
+                for name, (_, default) in registry.parameters(entry).items()
             )
         rows.append(row)
     if json:

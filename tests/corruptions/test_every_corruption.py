@@ -1,0 +1,147 @@
+"""Every corruption at every severity: stays an image, repeats itself, and does more harm the more severe it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from normbench_cli.corruptions import CORRUPTIONS
+from normbench_cli.errors import UsageError
+
+GENERATED = [name for name, entry in CORRUPTIONS.entries.items() if "family" in entry.facts]
+# their published strengths do not grow in pixels: the one distorts more and shears less, the other takes colour first
+NOT_ORDERED = {"elastic_transform", "saturate"}
+
+pytestmark = pytest.mark.usefixtures("frost")
+
+
+def images(channels: int, side: int, count: int = 3) -> Tensor:
+    """Smooth, like photographs, each another, with a share of noise."""
+    image, channel, y, x = np.ogrid[:count, :channels, :side, :side]
+    waves = np.sin(x / (3 + image) + channel) * np.cos(y / 4 + image) + 0.3 * np.sin(x + y)
+    noise = np.random.default_rng(0).normal(0, 2, waves.shape)
+    return torch.from_numpy((120 + 60 * waves + noise).clip(0, 255).astype(np.uint8))
+
+
+def possible(name: str, channels: int) -> bool:
+    allowed = CORRUPTIONS.find(name).load().channels
+    return not allowed or channels in allowed
+
+
+@pytest.mark.parametrize("side", [32, 48])
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("name", GENERATED)
+def test_images_stay_images_and_each_is_changed_alone(name, channels, side):
+    if not possible(name, channels):
+        with pytest.raises(UsageError, match=f"{name} is not defined for images of {channels} channel"):
+            CORRUPTIONS.build(name, severity=1)(images(channels, side))
+        return
+    clean = images(channels, side)
+    before = clean.clone()
+    for severity in range(1, 6):
+        corrupt = CORRUPTIONS.build(name, severity=severity)
+        found = corrupt(clean)
+        assert found.dtype == torch.uint8
+        assert found.shape == clean.shape
+        assert torch.equal(clean, before)
+        assert (found != clean).flatten(1).any(1).all()
+        split = torch.cat([corrupt(clean[:1]), corrupt(clean[1:], first=1)])
+        assert torch.equal(split, found)
+        assert torch.equal(CORRUPTIONS.build(name, severity=severity)(clean), found)
+
+
+@pytest.mark.parametrize("table", ["cifar", "imagenet"])
+@pytest.mark.parametrize("name", sorted({*GENERATED} - NOT_ORDERED))
+def test_the_most_severe_does_more_harm_than_the_least(name, table):
+    clean = images(3, 48)
+
+    def harm(severity: int) -> float:
+        found = CORRUPTIONS.build(name, severity=severity, table=table)(clean)
+        return (found.double() - clean.double()).square().mean().item()
+
+    harms = [harm(severity) for severity in range(1, 6)]
+    assert harms[4] > 1.2 * harms[0] > 0
+    if CORRUPTIONS.find(name).facts["family"] == "noise":
+        assert harms == sorted(harms)
+
+
+@pytest.mark.parametrize(
+    "name", ["gaussian_noise", "shot_noise", "glass_blur", "motion_blur", "snow", "fog", "spatter"]
+)
+def test_randomness_is_the_seeds_and_the_images_own(name):
+    same = images(3, 32, 1).repeat(4, 1, 1, 1)
+    found = CORRUPTIONS.build(name, severity=5)(same)
+    assert len({image.numpy().tobytes() for image in found}) >= 3  # two directions of motion can be nearly the same
+    assert torch.equal(CORRUPTIONS.build(name, severity=5)(same[:1], first=3)[0], found[3])
+    assert not torch.equal(CORRUPTIONS.build(name, severity=5, seed=1)(same), found)
+    np.random.seed(0)
+    torch.manual_seed(0)
+    drawn = np.random.rand(), torch.rand(1)
+    np.random.seed(0)
+    torch.manual_seed(0)
+    CORRUPTIONS.build(name, severity=5)(same)
+    assert (np.random.rand(), torch.rand(1)) == drawn  # the program's own streams did not move
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_floating_point_pixels_are_the_same_pixels(name):
+    clean = images(3, 32)
+    corrupt = CORRUPTIONS.build(name, severity=3)
+    found = corrupt(clean.float() / 255)
+    assert found.dtype == torch.float32
+    assert torch.equal((found * 255).round().to(torch.uint8), corrupt(clean))
+
+
+@pytest.mark.parametrize("name", sorted({*GENERATED} - {"jpeg_compression", "saturate", "snow", "spatter", "frost"}))
+def test_any_number_of_channels_and_any_proportions(name):
+    clean = images(5, 40)[:, :, :24]
+    assert CORRUPTIONS.build(name, severity=4)(clean).shape == clean.shape
+
+
+@pytest.mark.parametrize("name", sorted({*GENERATED} - {"saturate"}))
+def test_tiny_images(name):
+    """As the digits are; and black ones, where there is nothing to divide by."""
+    for clean in (images(1, 8), torch.zeros(1, 1, 8, 8, dtype=torch.uint8)):
+        for severity in (1, 5):
+            assert CORRUPTIONS.build(name, severity=severity)(clean).shape == clean.shape
+
+
+@pytest.mark.parametrize(("side", "table"), [(64, "cifar"), (65, "imagenet")])
+def test_the_size_chooses_the_strengths(side, table):
+    clean = images(1, side)
+    found = CORRUPTIONS.build("contrast", severity=2)(clean)
+    assert torch.equal(found, CORRUPTIONS.build("contrast", severity=2, table=table)(clean))
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("fog:severity=0", "severity is 0; give 1 to 5"),
+        ("fog:severity=6", "severity is 6; give 1 to 5"),
+        ("fog:severity=much", "not a whole number"),
+        ("fog:severity=1,seed=-1", "seed is -1"),
+        ("fog:severity=1,table=mnist", "not one of auto, cifar, imagenet"),
+        ("cifar10c:name=rain,severity=1", "not one of gaussian_noise"),
+    ],
+)
+def test_wrong_settings_are_one_sentence(spec, says):
+    with pytest.raises(UsageError, match=says):
+        CORRUPTIONS.build(spec)
+
+
+def test_images_without_a_batch_are_refused():
+    with pytest.raises(UsageError, match=r"\(3, 8, 8\).*\(N, C, H, W\)"):
+        CORRUPTIONS.build("fog:severity=1")(torch.zeros(3, 8, 8, dtype=torch.uint8))
+
+
+def test_there_are_the_nineteen_of_the_paper_four_of_them_extra():
+    extra = {name for name in GENERATED if CORRUPTIONS.find(name).facts.get("extra")}
+    assert len(GENERATED) == 19
+    assert extra == {"speckle_noise", "gaussian_blur", "spatter", "saturate"}
+    assert all(CORRUPTIONS.find(name).paper for name in CORRUPTIONS.entries)
+
+
+def test_severity_is_always_named():
+    assert CORRUPTIONS.canonical("fog:severity=1,seed=0") == "fog:severity=1"

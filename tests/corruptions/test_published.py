@@ -1,0 +1,95 @@
+"""CIFAR-10-C and CIFAR-100-C from generated files: which block is which severity, and files that are damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from normbench_cli.corruptions import CORRUPTIONS
+from normbench_cli.corruptions.selection import select
+from normbench_cli.datasets.base import Dataset, Split
+from normbench_cli.errors import NormbenchError, UsageError
+
+DRAW = np.random.default_rng(0)
+IMAGES = torch.from_numpy(DRAW.integers(0, 256, (6, 3, 32, 32)).astype(np.uint8))
+LABELS = torch.tensor([3, 1, 4, 1, 5, 9])
+DATA = Dataset(Split(IMAGES, LABELS), Split(IMAGES, LABELS), 10, (0.5,) * 3, (0.25,) * 3)
+
+
+@pytest.fixture
+def published(data_folder) -> Path:
+    """Files for six test images: of fog, darker by the severity; of spatter, as they are."""
+    folder = data_folder / "CIFAR-10-C"
+    folder.mkdir()
+    clean = IMAGES.permute(0, 2, 3, 1).numpy()
+    np.save(folder / "fog.npy", np.concatenate([clean // (severity + 1) for severity in range(1, 6)]))
+    np.save(folder / "spatter.npy", np.concatenate([clean] * 5))
+    np.save(folder / "labels.npy", np.tile(LABELS.numpy(), 5).astype(np.uint8))
+    return folder
+
+
+@pytest.mark.usefixtures("published")
+def test_blocks_are_severities_and_places_are_those_of_the_test_set():
+    for severity in range(1, 6):
+        corruption = CORRUPTIONS.build("cifar10c", name="fog", severity=severity)
+        corruption.check("cifar10", DATA)
+        found = torch.cat([corruption(IMAGES[:4]), corruption(IMAGES[4:], first=4)])
+        assert torch.equal(found, IMAGES // (severity + 1))
+
+
+@pytest.mark.usefixtures("published")
+def test_the_bare_name_is_every_file_that_is_there():
+    cells, _ = select(["cifar10c"])
+    assert [cell.kind for cell in cells] == ["cifar10c:name=fog"] * 5 + ["cifar10c:name=spatter"] * 5
+    assert [cell.severity for cell in cells] == [1, 2, 3, 4, 5] * 2
+    assert {cell.group for cell in cells} == {"cifar10c"}
+    assert [cell.counts for cell in cells] == [True] * 5 + [False] * 5  # spatter is not one of the fifteen
+    cells, _ = select(["cifar10c:name=fog,severity=2/4"])
+    assert [cell.spec for cell in cells] == ["cifar10c:name=fog,severity=2", "cifar10c:name=fog,severity=4"]
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1000])
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda folder: (folder / "fog.npy").unlink(), r"CIFAR-10-C.fog\.npy is not there; unpack CIFAR-10-C\.tar"),
+        (lambda folder: (folder / "labels.npy").unlink(), r"labels\.npy is not there; unpack"),
+        (lambda folder: cut(folder / "fog.npy"), r"fog\.npy ends early or is no \.npy file; unpack it again"),
+        (lambda folder: (folder / "fog.npy").write_bytes(b""), r"fog\.npy ends early"),
+        (lambda folder: (folder / "fog.npy").write_bytes(b"<html>" * 99), r"fog\.npy ends early"),
+        (lambda folder: np.save(folder / "fog.npy", np.zeros((20, 32, 32, 3), np.uint8)), r"shape \(20, 32, 32, 3\)"),
+        (lambda folder: np.save(folder / "fog.npy", np.zeros((30, 32, 32, 3))), "holds float64"),
+        (
+            lambda folder: np.save(folder / "labels.npy", np.zeros(30, np.uint8)),
+            r"labels\.npy does not hold the labels",
+        ),
+        (lambda folder: np.save(folder / "labels.npy", LABELS.numpy()), r"labels\.npy does not hold the labels"),
+    ],
+)
+def test_what_is_missing_or_damaged_is_one_line(published, damage, says):
+    damage(published)
+    with pytest.raises(NormbenchError, match=says) as error:
+        CORRUPTIONS.build("cifar10c:name=fog,severity=1").check("cifar10", DATA)
+    assert "\n" not in str(error.value)
+
+
+def test_without_the_folder_it_says_where_to_put_it(data_folder):
+    with pytest.raises(NormbenchError, match=r"CIFAR-100-C is not there; unpack CIFAR-100-C\.tar .*NORMBENCH_DATA"):
+        select(["cifar100c"])
+    (data_folder / "CIFAR-100-C").mkdir()
+    np.save(data_folder / "CIFAR-100-C" / "labels.npy", np.zeros(30, np.uint8))
+    (cell, *_), _ = select(["cifar100c"])
+    with pytest.raises(NormbenchError, match=r"gaussian_noise\.npy is not there"):
+        CORRUPTIONS.build(cell.spec).check("cifar100", DATA)
+
+
+@pytest.mark.usefixtures("published")
+def test_it_is_only_for_its_own_data_set():
+    with pytest.raises(UsageError, match="cifar10's test images, and the run's data is digits"):
+        CORRUPTIONS.build("cifar10c:name=fog,severity=1").check("digits", DATA)
