@@ -12,8 +12,11 @@ UNITS = {  # by the last piece of the name; a suffix of the name itself says the
     "accuracy_sd0": "fraction",
     "accuracy_sd1": "fraction",
     "accuracy_clip_only": "fraction",
+    "corruption_error": "fraction",  # the mean error over a corruption's five severities
+    "mean_corruption_error": "fraction",  # the mean of those over corruptions, as many as corruptions_in_mean says
     "samples_per_s": "1/s",
     "unconverged": "fraction",
+    "damaged_images": "images",
 }
 SUFFIXES = {"_ms": "ms", "_bytes": "bytes", "_s": "s"}
 MORE_IS_BETTER = ("accuracy", "worst_group_accuracy", "accuracy_clip_only", "samples_per_s")

@@ -7,6 +7,7 @@ import pytest
 from normbench_cli import recipes
 from normbench_cli.config import make_config
 from normbench_cli.errors import UsageError
+from normbench_cli.registry import SCHEDULES
 
 
 @pytest.mark.parametrize("name", recipes.names())
@@ -35,6 +36,15 @@ def test_what_is_given_goes_before_the_recipe():
 )
 def test_the_exceptional_rates_of_popnorms_third_figure(norm, lr):
     assert make_config({"recipe": "popnorm-cifar", "norm": norm}).lr == lr
+
+
+def test_popnorms_imagenet_rates_fall_where_the_paper_says():
+    config = make_config({"recipe": "popnorm-imagenet"})
+    assert (config.data, config.iterations, config.batch_size, config.weight_decay) == ("imagenet", 600_000, 256, 1e-4)
+    share, params = SCHEDULES.find("step").load(), SCHEDULES.parse(config.schedule).params
+    steps = (0, 249_999, 250_000, 449_999, 450_000, 549_999, 550_000)
+    rates = [config.lr * share(step / 600_000, **params) for step in steps]
+    assert rates == pytest.approx([0.05, 0.05, 5e-3, 5e-3, 5e-4, 5e-4, 5e-5])
 
 
 def test_a_config_from_the_database_is_itself_again():

@@ -94,6 +94,8 @@ class Batches:
     single sample is left out in training: no batch statistics can be taken of it.
     """
 
+    damaged: dict[str, str] | None = None  # nothing is read from files any more
+
     def __init__(
         self,
         data: Dataset,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor
 
-from normbench_cli.datasets.face_crops import central, flipped, random_crop
-from normbench_cli.datasets.streaming import StreamedBatches
+from normbench_cli.datasets.crops import central, random_share
+from normbench_cli.datasets.image_files import ImageFiles, OnDamage
+from normbench_cli.datasets.streaming import StreamedImages
+from normbench_cli.datasets.views import BILINEAR, mirrored
 from normbench_cli.errors import NormbenchError
 from normbench_cli.places import data_root
 from normbench_cli.registry import DATASETS
@@ -31,88 +32,22 @@ SIDES = {  # a group's side of an attribute: (attribute, its value)
     "wavy_hair": ("Wavy_Hair", True),
 }
 GROUPS = tuple(f"{side}_{hair}" for side in SIDES for hair in ("blond", "other"))
-MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet
+AREA, RATIO = (0.7, 1.0), (1.0, 1.3333333333333333)  # of the random crops
 
 
-class Faces(torch.utils.data.Dataset[tuple[Tensor, Tensor, Tensor]]):
-    """One split: `faces[i]` is an image (uint8, 3 x size x size), its label and its groups; files are opened then.
-
-    In training `faces[i, draw]` is cropped and mirrored by chance; the same pair is the same image in any process, and
-    a loader that gives the number of the epoch as `draw` sees new crops every epoch.
-    """
-
-    def __init__(
-        self, folder: Path, names: list[str], labels: Tensor, groups: Tensor, size: int, augment: bool
-    ) -> None:
-        self._folder, self._names, self.size, self._augment = folder, names, size, augment
-        self.labels, self.groups = labels, groups
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __getitem__(self, key: int | tuple[int, int]) -> tuple[Tensor, Tensor, Tensor]:
-        index, draw = key if isinstance(key, tuple) else (key, 0)
-        path = self._folder / self._names[index]
-        try:
-            with Image.open(path) as file:
-                image = file.convert("RGB")
-        except (OSError, SyntaxError, ValueError) as error:  # what PIL raises on a file that ends early or is none
-            raise NormbenchError(f"{path} cannot be read as an image", "copy it again from the archive") from error
-        box = random_crop(image.size, index, draw) if self._augment else central(image.size)
-        image = image.crop(box).resize((self.size, self.size), Image.Resampling.BILINEAR)
-        pixels = torch.from_numpy(np.array(image)).permute(2, 0, 1).contiguous()
-        if self._augment and flipped(index, draw):
-            pixels = pixels.flip(2)
-        return pixels, self.labels[index], self.groups[index]
+def training_view(image: Image.Image, index: int, draw: int, *, size: int) -> Image.Image:
+    image = image.crop(random_share(image.size, index, draw, AREA, RATIO)).resize((size, size), BILINEAR)
+    return mirrored(image, index, draw, "crop_flip")
 
 
-@dataclass(frozen=True)
-class CelebA:
-    """A data set too large for memory: its splits give one image at a time."""
-
-    train: Faces
-    validation: Faces
-    test: Faces
-    classes: int = 2
-    channels: int = 3
-    mean: tuple[float, ...] = MEAN
-    std: tuple[float, ...] = STD
-    group_names: tuple[str, ...] = GROUPS
-    shuffle: bool = True
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of one input: channels, height, width."""
-        return self.channels, self.train.size, self.train.size
-
-    def batches(
-        self,
-        split: Faces,
-        batch_size: int,
-        device: torch.device,
-        *,
-        shuffle_seed: int | None = None,
-        channels_last: bool = False,
-        workers: int = 0,
-    ) -> StreamedBatches:
-        """Batches of a split; with a seed, in the order of training."""
-        return StreamedBatches(
-            split,
-            self.mean,
-            self.std,
-            batch_size,
-            device,
-            shuffle_seed=shuffle_seed,
-            shuffle=self.shuffle,
-            channels_last=channels_last,
-            workers=workers,
-        )
+def evaluation_view(image: Image.Image, index: int, draw: int, *, size: int) -> Image.Image:
+    return image.crop(central(image.size)).resize((size, size), BILINEAR)
 
 
 @DATASETS.register(
     "celeba", paper="Liu et al. 2015; groups of Zhai et al. 2021", streams=True, groups=True, recipe="augnorm-celeba"
 )
-def celeba(size: int = 224, shuffle: bool = True, root: str = "") -> CelebA:
+def celeba(size: int = 224, shuffle: bool = True, damaged: OnDamage = "skip", root: str = "") -> StreamedImages:
     """Faces, blond or not, with 16 overlapping groups of sex, age, attractiveness and hair; official splits.
 
     The folder `celeba` of the data folder holds `img_align_celeba/`, `list_attr_celeba.txt` and
@@ -121,7 +56,8 @@ def celeba(size: int = 224, shuffle: bool = True, root: str = "") -> CelebA:
     square (178 pixels of 178x218).  The AugNorm paper's "70 %, randomly sampled" is not the official split (E9).
 
     size: width and height after resizing; shuffle: false trains in the order of the files in every epoch, as the code
-    of DORO does; root: the data folder, given by the program.
+    of DORO does; damaged: skip leaves out an image that cannot be read, fail stops at it; root: the data folder, given
+    by the program.
     """
     if not 8 <= size <= 1024:
         raise ValueError(f"size is {size}; give 8 to 1024")
@@ -135,14 +71,23 @@ def celeba(size: int = 224, shuffle: bool = True, root: str = "") -> CelebA:
     groups = (sides.unsqueeze(2) & torch.stack([blond, ~blond], 1).unsqueeze(1)).flatten(1)
     part = torch.tensor([parts[name] for name in names])
 
-    def split(number: int) -> Faces:
+    def split(number: int) -> ImageFiles:
         chosen = (part == number).nonzero().flatten()
         kept = [names[i] for i in chosen.tolist()]
         if not kept:
             raise NormbenchError(f"{folder / PARTITION} puts no image into part {number}", "copy it again")
-        return Faces(folder / IMAGES, kept, blond[chosen].long(), groups[chosen], size, augment=number == 0)
+        view = partial(evaluation_view if number else training_view, size=size)
+        return ImageFiles(folder / IMAGES, kept, blond[chosen].long(), groups[chosen], size, view)
 
-    return CelebA(split(0), split(1), split(2), shuffle=shuffle)
+    return StreamedImages(
+        train=split(0),
+        validation=split(1),
+        test=split(2),
+        classes=2,
+        group_names=GROUPS,
+        shuffle=shuffle,
+        on_damage=damaged,
+    )
 
 
 def need_files(folder: Path) -> None:
@@ -164,7 +109,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, list[str]]]:
     return ((number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip())
 
 
-def damaged(path: Path, number: int, what: str) -> NormbenchError:
+def bad_line(path: Path, number: int, what: str) -> NormbenchError:
     return NormbenchError(f"{path} is damaged: line {number} {what}", "copy it again")
 
 
@@ -173,7 +118,7 @@ def read_partition(path: Path) -> dict[str, int]:
     parts: dict[str, int] = {}
     for number, words in lines_of(path):
         if len(words) != 2 or words[1] not in ("0", "1", "2"):
-            raise damaged(path, number, "is not a name and 0, 1 or 2")
+            raise bad_line(path, number, "is not a name and 0, 1 or 2")
         parts[words[0]] = int(words[1])
     return parts
 
@@ -184,21 +129,21 @@ def read_attributes(path: Path, wanted: list[str]) -> tuple[list[str], dict[str,
     _, count = next(lines, (1, []))
     _, header = next(lines, (2, []))
     if len(count) != 1 or not count[0].isdigit():
-        raise damaged(path, 1, "is not the number of images")
+        raise bad_line(path, 1, "is not the number of images")
     if absent := [name for name in wanted if name not in header]:
-        raise damaged(path, 2, f"does not name {', '.join(absent)}")
+        raise bad_line(path, 2, f"does not name {', '.join(absent)}")
     places = [header.index(name) + 1 for name in wanted]
     names, rows = [], []
     for number, words in lines:
         if len(words) != len(header) + 1:
-            raise damaged(path, number, f"has {len(words) - 1} values for {len(header)} attributes")
+            raise bad_line(path, number, f"has {len(words) - 1} values for {len(header)} attributes")
         row = [words[place] for place in places]
         if not {"1", "-1"}.issuperset(row):
-            raise damaged(path, number, "has a value that is neither 1 nor -1")
+            raise bad_line(path, number, "has a value that is neither 1 nor -1")
         names.append(words[0])
         rows.append([value == "1" for value in row])
     if len(names) != int(count[0]):
-        raise damaged(path, 1, f"promises {count[0]} images and {len(names)} follow")
+        raise bad_line(path, 1, f"promises {count[0]} images and {len(names)} follow")
     values = torch.tensor(rows, dtype=torch.bool).view(len(names), len(wanted))
     return names, {name: values[:, place] for place, name in enumerate(wanted)}
 

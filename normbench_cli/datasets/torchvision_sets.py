@@ -10,7 +10,7 @@ import torch
 
 from normbench_cli.datasets.base import Augment, Dataset, Split
 from normbench_cli.errors import NormbenchError
-from normbench_cli.places import data_root
+from normbench_cli.places import data_root, need_writable
 from normbench_cli.registry import DATASETS
 from normbench_cli.vision import import_torchvision
 
@@ -62,15 +62,30 @@ def load(name: str, folder: str, augment: Augment, statistics: Statistics | None
 
 
 def read(name: str, root: Path, folder: str, train: bool) -> Split:
+    """One split.  Where nothing is there it is downloaded; a download that was cut off goes on where it stopped."""
+    place = root / folder
+    there = [path.suffix for path in place.rglob("*") if path.is_file()]
+    download = not there or ".gz" in there  # packed files are of a download, which unpacks them when they are whole
     kind: Any = getattr(import_torchvision().datasets, name)
-    by_hand = f"put {folder}/ into {root}, or set NORMBENCH_DATA to the folder that holds it"
+    if not there:
+        need_writable(root, "NORMBENCH_DATA")
     try:
-        found = kind(str(root), train=train, download=not (root / folder).exists())
-    except Exception as error:  # a download can fail in as many ways as there are networks
-        reason = f"cannot be downloaded ({type(error).__name__})"
-        if (root / folder).exists():
-            reason = f"in {root / folder} is incomplete or damaged ({str(error).splitlines()[0]})"
-        raise NormbenchError(f"{name} {reason}", by_hand) from error
-    pixels = torch.from_numpy(np.asarray(found.data))
+        found = kind(str(root), train=train, download=download)
+        pixels, labels = torch.from_numpy(np.asarray(found.data)), torch.as_tensor(found.targets).long()
+        if len(pixels) != len(labels):
+            raise ValueError(f"{len(pixels)} images and {len(labels)} labels")
+    except Exception as error:  # a download can fail in as many ways as there are networks, a file in as many as bytes
+        why = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(":.") or type(error).__name__
+        what, do = f"in {place} is incomplete or damaged ({why})", "remove that folder to download it, or copy it again"
+        if not there:
+            what = f"is not in {root} and cannot be downloaded ({why})"
+            do = f"put {folder}/ there by hand{source_of(kind)}, or set NORMBENCH_DATA to the folder that holds it"
+        raise NormbenchError(f"{name} {what}", do) from error
     images = pixels.permute(0, 3, 1, 2) if pixels.dim() == 4 else pixels.unsqueeze(1)
-    return Split(images.contiguous(), torch.as_tensor(found.targets).long())
+    return Split(images.contiguous(), labels)
+
+
+def source_of(kind: Any) -> str:
+    """Where torchvision would download it from."""
+    addresses = [getattr(kind, "url", ""), *getattr(kind, "mirrors", [])]
+    return next((f" (from {address})" for address in addresses if address), "")

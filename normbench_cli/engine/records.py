@@ -18,10 +18,14 @@ class Batch(Protocol):
 
 
 class Batches(Protocol):
-    """What the engine needs of data: batches, epoch by epoch, from any place in the epoch on."""
+    """What the engine needs of data: batches, epoch by epoch, from any place in the epoch on.
+
+    damaged: files that were left out because they cannot be read, and why; None where no files are read any more.
+    """
 
     batch_size: int
     samples: int
+    damaged: dict[str, str] | None
 
     def __len__(self) -> int: ...
 

@@ -1,0 +1,138 @@
+"""Batches read from files: the same for any number of workers and from anywhere in an epoch, damaged files or not."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+import torch
+
+from normbench_cli.build import build
+from normbench_cli.config import make_config
+from normbench_cli.datasets import DATASETS
+from normbench_cli.engine.loop import fit, go_on_from, state_of
+from normbench_cli.engine.records import Notice, Record
+from normbench_cli.errors import NormbenchError
+
+COUNTS = {"train/a": 10, "train/b": 10, "test/a": 3, "test/b": 3}
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def place(pictures) -> Path:
+    return pictures(COUNTS)
+
+
+def break_file(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:200])
+
+
+def batches_of(place: Path, size: int = 4, *, seed: int | None = 3, workers: int = 0, damaged: str = "skip"):
+    data = DATASETS.build(f"folder:path={place},size=16,damaged={damaged}")
+    split = data.test if seed is None else data.train
+    return data.batches(split, size, CPU, shuffle_seed=seed, workers=workers)
+
+
+def equal(some, others) -> bool:
+    pairs = list(zip(some, others, strict=True))
+    return all(torch.equal(a.inputs, b.inputs) and torch.equal(a.labels, b.labels) for a, b in pairs)
+
+
+@pytest.mark.parametrize("damage", [False, True])
+def test_workers_and_the_place_in_an_epoch_change_nothing(place, damage):
+    if damage:
+        for name in ("a/001.jpg", "a/007.jpg", "b/003.png"):
+            break_file(place / "train" / name)
+    plain, worked = batches_of(place), batches_of(place, workers=2)
+    epochs = [list(plain.epoch(number)) for number in (1, 2)]
+    next(worked.epoch(9))  # an epoch that is given up, whose later batches are already being read
+    assert equal(worked.epoch(1), epochs[0])
+    assert equal(worked.epoch(2, first=2), epochs[1][2:])
+    assert list(worked.damaged.values()) == list(plain.damaged.values())
+    assert set(worked.damaged) <= set(plain.damaged)
+    assert len(plain.damaged) == 3 * damage
+    assert [len(epoch) for epoch in epochs] == [5, 5]
+    assert sum(len(batch.labels) for batch in epochs[0]) == 20 - 3 * damage
+    assert not equal(epochs[0][:1], epochs[1][:1])
+
+
+def test_more_workers_than_cores_are_no_warning(place):
+    assert len(list(batches_of(place, workers=5).epoch(1))) == 5
+
+
+def test_another_seed_gives_other_crops(place):
+    one, other = (next(batches_of(place, 20, seed=seed).epoch(1)).inputs for seed in (3, 4))
+    assert not torch.equal(one.sum((1, 2, 3)).sort().values, other.sum((1, 2, 3)).sort().values)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_reading_takes_no_number_from_trainings_own(place, workers):
+    batches, before = batches_of(place, workers=workers), torch.get_rng_state()
+    for number in (1, 2):
+        list(batches.epoch(number))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_training_batch_is_never_left_without_two_images(place):
+    """All but two images are damaged: in every batch the two stand in, and every step takes place."""
+    for path in sorted(place.glob("train/*/*"))[2:]:
+        break_file(path)
+    batches = list(batches_of(place).epoch(1))
+    assert [len(batch.labels) for batch in batches] == [2] * 5
+    break_file(place / "train" / "a" / "000.png")
+    with pytest.raises(NormbenchError, match=r"too few images are left for a step: 19 in a row .*look at the folder"):
+        list(batches_of(place).epoch(1))
+
+
+def test_a_batch_of_evaluation_without_images_is_passed_over(place):
+    for path in sorted(place.glob("test/a/*")):
+        break_file(path)
+    batches = batches_of(place, 3, seed=None)
+    assert [batch.labels.tolist() for batch in batches.epoch()] == [[1, 1, 1]]
+    assert len(batches.damaged) == 3
+    for path in place.glob("test/b/*"):
+        break_file(path)
+    with pytest.raises(NormbenchError, match="none of the 6 images can be read"):
+        list(batches_of(place, 3, seed=None).epoch())
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("content", [b"", b"not an image", None])
+def test_a_damaged_image_is_fatal_if_asked(place, workers, content):
+    path = place / "train" / "b" / "004.jpg"
+    path.write_bytes(path.read_bytes()[:200] if content is None else content)
+    # nothing may keep the error: with it, it would keep the workers
+    with pytest.raises(NormbenchError, match=r"^\S+b/004.jpg cannot be read as an image \(.+\); copy it again.*$"):
+        list(batches_of(place, workers=workers, damaged="fail").epoch(1))
+
+
+def test_training_goes_on_in_the_middle_of_an_epoch_and_tells_of_no_damage_twice(place, monkeypatch):
+    monkeypatch.setattr("normbench_cli.engine.tally.SECONDS_BETWEEN_LOOKS", 0)
+    for name in ("train/a/001.jpg", "train/b/007.jpg", "test/a/002.JPEG"):
+        break_file(place / name)
+    config = make_config(
+        {"data": f"folder:path={place},size=16", "model": "resnet20", "epochs": 2, "batch_size": 4, "workers": 1}
+    )
+    whole = build(config)
+    seen = list(fit(whole))
+    told = [record.text for record in seen if isinstance(record, Notice)]
+    assert len(told) == len(set(told)) == 3
+    last = [record.metrics for record in seen if isinstance(record, Record)][-1]
+    assert last["data/damaged_images"] == 3
+
+    stopped, file = build(config), io.BytesIO()
+    records = fit(stopped)
+    while stopped.step < 8:
+        next(records)
+    torch.save(state_of(stopped), file)
+    file.seek(0)
+    resumed = build(config)
+    go_on_from(resumed, torch.load(file, weights_only=True))
+    rest = list(fit(resumed))
+    assert not any(isinstance(record, Notice) for record in rest)
+    again = [record.metrics for record in rest if isinstance(record, Record)][-1]
+    for name in ("train/loss", "test/loss", "test/accuracy", "data/damaged_images"):
+        assert again[name] == last[name], name
+    for name, value in whole.model.state_dict().items():
+        assert torch.equal(resumed.model.state_dict()[name], value), name

@@ -1,0 +1,88 @@
+"""CIFAR and Fashion-MNIST: read from generated files, refused where they are not what was published or in part."""
+
+from __future__ import annotations
+
+import pickle
+import struct
+import urllib.error
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from normbench_cli.datasets import DATASETS
+from normbench_cli.errors import NormbenchError
+
+IMAGES = np.random.default_rng(0).integers(0, 256, (30, 28, 28), dtype=np.uint8)
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch) -> Path:
+    """A data folder, and no network."""
+
+    def unreachable(*args, **kwargs):
+        raise urllib.error.URLError("no network here")
+
+    monkeypatch.setattr("urllib.request.urlopen", unreachable)
+    monkeypatch.setenv("NORMBENCH_DATA", str(tmp_path))
+    return tmp_path
+
+
+def is_one_line(name: str, says: str) -> None:
+    with pytest.raises(NormbenchError, match=says) as error:
+        DATASETS.build(name)
+    assert "\n" not in str(error.value)
+
+
+def write_fashion(root: Path, labels: int = 30) -> Path:
+    raw = root / "FashionMNIST" / "raw"
+    raw.mkdir(parents=True)
+    for part in ("train", "t10k"):
+        (raw / f"{part}-images-idx3-ubyte").write_bytes(struct.pack(">iiii", 2051, 30, 28, 28) + IMAGES.tobytes())
+        (raw / f"{part}-labels-idx1-ubyte").write_bytes(
+            struct.pack(">ii", 2049, labels) + bytes(i % 10 for i in range(labels))
+        )
+    return raw
+
+
+def test_fashionmnist_is_read_from_its_unpacked_files_and_bordered(root):
+    write_fashion(root)
+    data = DATASETS.build("fashionmnist")
+    assert (data.train.images.shape, len(data.test), data.classes) == ((30, 1, 32, 32), 30, 10)
+    assert (data.train.images[:, 0, 2:30, 2:30].numpy() == IMAGES).all()
+    assert data.train.images.sum() == IMAGES.sum()
+    assert data.mean == pytest.approx([IMAGES.mean() / 255])
+
+
+def test_fashionmnist_in_part_is_one_line(root):
+    raw = write_fashion(root)
+    (raw / "t10k-labels-idx1-ubyte").unlink()
+    is_one_line(
+        "fashionmnist", r"FashionMNIST in .* is incomplete or damaged \(Dataset not found\); remove that folder"
+    )
+    (raw / "train-images-idx3-ubyte.gz").write_bytes(b"cut off")  # so it is a download: that goes on, if it can
+    is_one_line("fashionmnist", r"incomplete or damaged \(Error downloading .*\); remove that folder")
+
+
+def test_fashionmnist_whose_parts_do_not_fit_is_one_line(root):
+    write_fashion(root, labels=20)
+    is_one_line("fashionmnist", r"incomplete or damaged \(30 images and 20 labels\)")
+
+
+@pytest.mark.parametrize("name", ["cifar10", "cifar100", "fashionmnist"])
+def test_a_download_that_fails_says_how_to_do_without_every_time(root, name):
+    for _ in range(2):
+        is_one_line(
+            name, r"is not in .* and cannot be downloaded \(.+\); put .*/ there by hand \(from http.*NORMBENCH_DATA"
+        )
+
+
+def test_a_cifar10_that_is_not_the_published_one_is_refused(root):
+    """torchvision knows its checksums, so a file that could run code when it is opened is not opened."""
+    folder = root / "cifar-10-batches-py"
+    folder.mkdir()
+    batch = {"data": np.zeros((4, 3072), np.uint8), "labels": [0, 1, 2, 3]}
+    for name in (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"):
+        (folder / name).write_bytes(pickle.dumps(batch))
+    (folder / "batches.meta").write_bytes(pickle.dumps({"label_names": list("abcd")}))
+    is_one_line("cifar10", r"CIFAR10 in .*cifar-10-batches-py is incomplete or damaged .*; remove that folder")
