@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
+from torch.utils.flop_counter import FlopCounterMode
 
 from normbench_cli.config import RunConfig
-from normbench_cli.device import pick_device
+from normbench_cli.device import compiling_pays, fast_precision, pick_device
 from normbench_cli.engine.fold_statistics import Curves
 from normbench_cli.engine.fold_training import Plan
 from normbench_cli.engine.folds import assign, cross_validate
-from normbench_cli.engine.loop import Probe, Training
+from normbench_cli.engine.loop import Probe, Training, train_step
 from normbench_cli.engine.records import Progress, Record
 from normbench_cli.errors import UsageError
+from normbench_cli.measure.compare import race
 from normbench_cli.measure.probes import Drift, ModeGap, Probes
 from normbench_cli.places import data_root
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, OBJECTIVES, SCHEDULES
@@ -31,36 +34,47 @@ SCHEMES: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def check(config: RunConfig) -> int:
+def check(config: RunConfig) -> RunConfig:
     """Make all parts once, weights on no device, so that what cannot work is said before anything is recorded.
-    Gives the number of parameters."""
-    pick_device(config.device)
+    Gives the config with what it left open chosen for this device; where a training is long enough for compiling to
+    pay, only a trial can tell whether it does (`faster_compiled`), and that is still left open."""
+    device = pick_device(config.device)
     data = load_data(config.data)
-    model = rehearse(config, data)
+    model, operations = rehearse(config, data)
     OBJECTIVES.build(config.objective)
     make_schedule(config)(0.5)
     if config.folds:
         assign(data.labels, config.folds, config.seed)
-    elif config.batch_size > len(data.train):
+        return replace(config, amp="off", compile=False, channels_last=False)
+    if config.batch_size > len(data.train):
         raise UsageError(
             f"batch_size is {config.batch_size}, and {config.data} has {len(data.train)} samples to train with",
             f"give at most {len(data.train)}",
         )
-    return sum(p.numel() for p in model.parameters())
+    samples = (config.iterations or 0) * config.batch_size or (config.epochs or 0) * len(data.train)
+    choices: dict[str, Any] = {}
+    if config.amp == "auto":
+        choices["amp"] = fast_precision(device)
+    if config.compile is None and not compiling_pays(device, 3 * operations * samples):  # backward is two forwards
+        choices["compile"] = False
+    if config.channels_last is None:
+        choices["channels_last"] = any(isinstance(m, nn.Conv2d) for m in model.modules())
+    return replace(config, **choices)
 
 
-def rehearse(config: RunConfig, data: Any) -> nn.Module:
-    """The model, tried on torch's `meta` device, where a forward pass costs nothing and shows what does not fit."""
+def rehearse(config: RunConfig, data: Any) -> tuple[nn.Module, float]:
+    """The model, tried on torch's `meta` device, where a forward pass costs nothing and shows what does not fit; and
+    how many floating-point operations that takes for a sample (0 if it cannot be known)."""
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), FlopCounterMode(display=False) as counter:
             model = build_model(config, data)
             if not config.folds:
                 model(torch.empty(2, *data.shape))
     except ValueError as error:
         raise UsageError(f"{config.model} cannot take {config.data}: {error}") from error
     except (RuntimeError, NotImplementedError):
-        return build_model(config, data)  # a layer of somebody's own may look at values, which are not there
-    return model
+        return build_model(config, data), 0.0  # a layer of somebody's own may look at values, which are not there
+    return model, counter.get_total_flops() / 2
 
 
 def build(config: RunConfig) -> Training:
@@ -73,7 +87,7 @@ def build(config: RunConfig) -> Training:
     model.to(device)
     if config.channels_last:
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    batches = partial(data.batches, device=device, channels_last=config.channels_last, workers=config.workers)
+    batches = partial(data.batches, device=device, channels_last=bool(config.channels_last), workers=config.workers)
     train = batches(data.train, config.batch_size, shuffle_seed=config.seed)
     steps = config.iterations or (config.epochs or 0) * len(train)
     probes: list[Probe] = []
@@ -86,7 +100,6 @@ def build(config: RunConfig) -> Training:
         ]
     return Training(
         model=model,
-        forward=torch.compile(model) if config.compile else None,
         objective=OBJECTIVES.build(config.objective),
         optimizer=make_optimizer(model, config),
         schedule=make_schedule(config),
@@ -98,8 +111,21 @@ def build(config: RunConfig) -> Training:
         device=device,
         steps=steps,
         amp=config.amp,
+        compiled_for=(config.batch_size, *data.shape) if config.compile else None,
         probes=probes,
     )
+
+
+def faster_compiled(config: RunConfig) -> bool:
+    """Whether training steps of this config take less time compiled, found out by a few of each in turns."""
+    steps: dict[str, Callable[[], object]] = {}
+    for name, compiled in (("as it is", False), ("compiled", True)):
+        training = build(replace(config, compile=compiled, probes=0))
+        batch = next(iter(training.train.epoch(1)))
+        training.model.train()
+        steps[name] = partial(train_step, training, batch.inputs, batch.labels)
+    plain, compiled_one = race(steps, pick_device(config.device), rounds=7)
+    return compiled_one.median < plain.median
 
 
 def cross_validation(config: RunConfig, finished: Mapping[int, Curves] | None = None) -> Iterator[Progress | Record]:

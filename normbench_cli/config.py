@@ -55,10 +55,16 @@ class RunConfig:
         "auto", "initial weights; auto: kaiming for ReLU-like activations, xavier for sigmoid and tanh"
     )
     seed: int = setting(0, "seed of initial weights, data order and everything random")
-    amp: Literal["off", "bf16", "fp16"] = setting("off", "automatic mixed precision")
+    amp: Literal["auto", "off", "bf16", "fp16"] = setting(
+        "off", "automatic mixed precision; auto: what this device is fast at, recorded as what it came to"
+    )
     device: str = setting("auto", "auto, cpu, cuda, cuda:1, mps, ...", identity=False)
-    compile: bool = setting(False, "compile the whole model with torch.compile", identity=False)
-    channels_last: bool = setting(True, "keep images channels-last in memory", identity=False)
+    compile: bool | None = setting(
+        None, "compile the whole model with torch.compile; by default where the training is long", identity=False
+    )
+    channels_last: bool | None = setting(
+        None, "keep images channels-last in memory; by default for models that convolve", identity=False
+    )
     workers: int = setting(0, "processes that load data", identity=False)
     probes: int = setting(
         0, "look into the model every so many steps: weights, statistics, phi; 0: never", identity=False
@@ -126,6 +132,9 @@ class RunConfig:
             raise UsageError(f"folds is {self.folds}", "give 2 or more")
         if self.folds and self.iterations:
             raise UsageError("a cross-validation is counted in epochs, and iterations are given", "give --epochs")
+        if self.folds and (self.amp not in ("auto", "off") or self.compile):
+            what = f"amp is {self.amp}" if self.amp not in ("auto", "off") else "compile is on"
+            raise UsageError(f"{what}, and a cross-validation computes as it is written", "leave it away")
         if self.folds and self.init not in ("auto", "torch"):
             raise UsageError(f"init is {self.init}, and models for graphs bring their own", "leave it away")
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import platform
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -49,6 +52,29 @@ def synchronize(device: torch.device) -> None:
 def autocast(device: torch.device, amp: str) -> torch.autocast:
     """Mixed precision for the forward pass; ``off`` changes nothing."""
     return torch.autocast(device.type, AMP_TYPES.get(amp, torch.bfloat16), enabled=amp != "off")
+
+
+def fast_precision(device: torch.device) -> str:
+    """The mixed precision that this device computes faster in than in float32; ``off`` if there is none."""
+    if device.type == "cuda":
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
+    if on_accelerator(device):
+        return "bf16"
+    can: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return "bf16" if can.get("amx_bf16") or can.get("avx512_bf16") or can.get("bf16") else "off"
+
+
+def compiling_pays(device: torch.device, operations: float) -> bool:
+    """Whether a training of so many floating-point operations is long enough for compiling to pay: some minutes on a
+    device of its kind, of which compiling takes one or two."""
+    return operations > (1e16 if on_accelerator(device) else 1e14) and has_compiler(device)
+
+
+def has_compiler(device: torch.device) -> bool:
+    """Whether there is what torch.compile needs: Triton for a GPU, a C++ compiler for a CPU."""
+    if on_accelerator(device):
+        return importlib.util.find_spec("triton") is not None
+    return any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "clang++", "cl"))
 
 
 def gradient_scaler(device: torch.device, amp: str) -> torch.amp.GradScaler:

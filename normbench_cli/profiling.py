@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -42,8 +42,8 @@ def execute(plan: Plan, store: Store) -> dict[str, Any]:
     """Measure everything, record every raw sample, give the results."""
     places.keep_compiled()
     device = pick_device(plan.configs[0].device)
+    plan = replace(plan, configs=[build.check(config) for config in plan.configs])
     for config in plan.configs:
-        build.check(config)
         if plan.model and config.folds:
             raise UsageError(f"the training step of {config.model} on graphs is not profiled", "give --only layers")
     facts = environment(device)
@@ -98,7 +98,7 @@ def subjects_of(plan: Plan) -> Any:
                 continue  # norms of weights are no layers of their own; the whole model shows what they cost
             layer = NORMS.build(config.norm, num_features=shape[1])
             layers[config.norm] = layer_subject(
-                layer, shape, device, amp=config.amp, channels_last=config.channels_last
+                layer, shape, device, amp=config.amp, channels_last=bool(config.channels_last)
             )
         yield {"shape": "x".join(map(str, shape))}, layers
     if plan.model:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from normbench_cli import build, places
 from normbench_cli.config import RunConfig, make_config
 from normbench_cli.device import pick_device
 from normbench_cli.engine import checkpoint
-from normbench_cli.engine.evaluate import score
 from normbench_cli.engine.fold_statistics import Curves, finished_folds
 from normbench_cli.engine.loop import Training, fit, go_on_from, state_of
 from normbench_cli.engine.records import Diverged, Notice, Record
 from normbench_cli.engine.records import Progress as Look
 from normbench_cli.errors import NormbenchError
 from normbench_cli.measure.environment import environment
-from normbench_cli.registry import ATTACKS
 from normbench_cli.store import Store
 from normbench_cli.store.queries import series, series_names
 
@@ -32,7 +30,6 @@ __all__ = [
     "Outcome",
     "Record",
     "check",
-    "evaluate",
     "execute",
     "execute_all",
     "new_configs",
@@ -60,11 +57,10 @@ class Outcome:
         }
 
 
-def check(configs: Iterable[RunConfig]) -> None:
-    """Find out what cannot work before anything is recorded."""
+def check(configs: Iterable[RunConfig]) -> list[RunConfig]:
+    """Find out what cannot work before anything is recorded, and choose for this device what was left open."""
     places.keep_compiled()
-    for config in configs:
-        build.check(config)
+    return [build.check(config) for config in configs]
 
 
 def new_configs(store: Store, configs: Iterable[RunConfig]) -> list[RunConfig]:
@@ -76,6 +72,9 @@ def new_configs(store: Store, configs: Iterable[RunConfig]) -> list[RunConfig]:
 
 def execute(config: RunConfig, store: Store, watch: Watch = lambda record: None) -> Outcome:
     """Train one run and record it as it goes.  An error or an interruption ends the run in its state and goes on up."""
+    if config.compile is None:
+        watch(Notice("trying whether compiling the model pays (--compile or --no-compile decides)"))
+        config = replace(config, compile=build.faster_compiled(config))
     run_id = store.begin(
         config.to_dict(), config.fingerprint(), environment(pick_device(config.device)), argv=sys.argv[1:]
     )
@@ -212,34 +211,3 @@ def execute_all(
         except Exception as error:
             # any fault of one cell must not cost the others; its message is on its row, its traceback in --debug
             yield Outcome("", config, "failed", {}, f"{type(error).__name__}: {error}")
-
-
-def evaluate(run_id: str, store: Store, device_name: str = "auto", attacks: Sequence[str] = ()) -> Outcome:
-    """Score a finished run's checkpoint again, clean and under attacks, and add what was measured to the run."""
-    run = store.find(run_id)
-    if run.state != "finished":
-        raise NormbenchError(f"run {run.id} is {run.state}", "only a finished run can be evaluated")
-    if run.config.get("folds"):
-        raise NormbenchError(f"run {run.id} is a cross-validation, which keeps no model", "see `normbench runs show`")
-    config = make_config(run.config | {"device": device_name})
-    saved, _ = checkpoint.load(places.run_folder(run.id), pick_device(device_name))
-    training = build.build(config)
-    with fitting(run.id):
-        training.model.load_state_dict(saved["model"])
-    metrics = {f"test/{name}": value for name, value in score(training, training.test).items()}
-    for spec in attacks:
-        metrics |= attacked(training, config, spec, metrics["test/accuracy"])
-    store.record(run.id, metrics, epoch=None, step=training.steps)
-    return Outcome(run.id, config, run.state, metrics)
-
-
-def attacked(training: Training, config: RunConfig, spec: str, clean: float) -> dict[str, float]:
-    """Scores under an attack: as they are, what they lost against clean ones, and what the clipping alone does."""
-    data = build.load_data(config.data)
-    attack = ATTACKS.build(spec, mean=data.mean, std=data.std)
-    scores = score(training, training.test, attack)
-    clipped = score(training, training.test, lambda model, x, y: attack.clip_only(x))
-    found = {f"test/{name}@{spec}": value for name, value in scores.items()}
-    found[f"test/accuracy_drop@{spec}"] = clean - scores["accuracy"]
-    found[f"test/accuracy_clip_only@{spec}"] = clipped["accuracy"]
-    return found

@@ -22,7 +22,7 @@ from normbench_cli.errors import UsageError
         ({"batch_size": "0"}, "batch_size is 0"),
         ({"batch_size": "1"}, "statistics over the batch"),
         ({"seed": str(2**31)}, "seed is"),
-        ({"amp": "fp8"}, "not one of off"),
+        ({"amp": "fp8"}, "not one of auto, off"),
         ({"optimizer": "sdg"}, "did you mean 'sgd'"),
         ({"colour": "red"}, "no setting 'colour'"),
         ({"workers": "many"}, "not a whole number"),

@@ -51,7 +51,7 @@ class Watcher:
     def __call__(self, record: Any) -> None:
         """Take what the engine tells: a look within an epoch moves the bar, a notice is printed."""
         if isinstance(record, Notice) and not self._quiet:
-            self._bars.console.print(record.text, highlight=False, soft_wrap=True)
+            self._bars.console.print(record.text, highlight=False, soft_wrap=True, markup=False)
         if not isinstance(record, Look):
             return
         facts = (

@@ -112,7 +112,7 @@ def run(configs: list[RunConfig], db: str | None, *, rerun: bool, json: bool, qu
     from normbench_cli.cli.progress import Watcher, stoppable
     from normbench_cli.store import Store
 
-    runner.check(configs)
+    configs = runner.check(configs)
     places.need_writable(places.home(), "NORMBENCH_HOME")
     with Store.open(db) as store, stoppable():
         wanted = configs if rerun or len(configs) == 1 else runner.new_configs(store, configs)

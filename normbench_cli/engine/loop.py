@@ -21,9 +21,11 @@ from normbench_cli.device import (
     reset_peak_memory,
     set_random_state,
 )
+from normbench_cli.engine.compiled import Compiled
+from normbench_cli.engine.damage import damage_metrics, damaged_files, news_of_damage
 from normbench_cli.engine.evaluate import score
 from normbench_cli.engine.groups import select
-from normbench_cli.engine.records import Batches, Diverged, Progress, Record
+from normbench_cli.engine.records import Batches, Diverged, Notice, Progress, Record
 from normbench_cli.engine.tally import Tally
 from normbench_cli.measure.memory import saved_activation_bytes
 from normbench_cli.measure.solver import phi_metrics, solver_metrics
@@ -55,16 +57,19 @@ class Training:
     amp: str = "off"
     validation: Batches | None = None
     group_names: tuple[str, ...] = ()
-    forward: Callable[[Any], Tensor] | None = None  # the compiled model, if it is compiled
+    compiled_for: tuple[int, ...] | None = None  # the shape of a training batch, if the model is to be compiled
     probes: Sequence[Probe] = ()
+    forward: Callable[[Any], Tensor] = field(init=False)  # the model, compiled or as it is
     scaler: torch.amp.GradScaler = field(init=False)
     step: int = 0
     epochs_done: int = 0
     history: list[dict[str, float]] = field(default_factory=list)  # the scores by epoch
     tally: Tally | None = None  # of an epoch that has begun
+    told: dict[str, str] = field(default_factory=dict)  # damaged image files that a notice was given of, and why
 
     def __post_init__(self) -> None:
         self.scaler = gradient_scaler(self.device, self.amp)
+        self.forward = Compiled(self.model, self.compiled_for) if self.compiled_for else self.model
 
     @property
     def epochs(self) -> int:
@@ -73,11 +78,11 @@ class Training:
     def call(self, inputs: Any) -> Tensor:
         """The model's outputs in float32, computed with the run's precision."""
         with autocast(self.device, self.amp):
-            outputs = (self.forward or self.model)(inputs)
+            outputs = self.forward(inputs)
         return outputs.float()
 
 
-def fit(run: Training) -> Iterator[Progress | Record]:
+def fit(run: Training) -> Iterator[Progress | Record | Notice]:
     """Train from where the run is to its end.  Raises `Diverged`, after the epoch's record, at a loss not finite."""
     reset_peak_memory(run.device)
     if run.step == 0:
@@ -98,9 +103,11 @@ def fit(run: Training) -> Iterator[Progress | Record]:
             if tally.time_to_look() and tally.steps < len(run.train):
                 loss, accuracy = tally.look()
                 yield Progress(epoch, run.epochs, run.step, run.steps, loss, accuracy, tally.samples_per_s())
+                yield from news_of_damage(run)
         record = finish_epoch(run, epoch, tally)
         run.tally, run.epochs_done = None, epoch
         yield record
+        yield from news_of_damage(run)
         if tally.first_bad_step is not None:
             raise Diverged(run.step - tally.steps + tally.first_bad_step + 1)
 
@@ -125,6 +132,7 @@ def finish_epoch(run: Training, epoch: int, tally: Tally) -> Record:
         metrics |= select(run.history)
     metrics["test/accuracy@best"] = max(past["test/accuracy"] for past in run.history)
     metrics["peak_memory_bytes"] = peak_memory_bytes(run.device)
+    metrics |= damage_metrics(run)
     return Record(epoch, run.step, metrics, samples)
 
 
@@ -177,6 +185,7 @@ def state_of(run: Training) -> dict[str, Any]:
         "epochs_done": run.epochs_done,
         "history": run.history,
         "tally": run.tally.state() if run.tally else None,
+        "damaged": damaged_files(run),
     }
 
 
@@ -192,5 +201,6 @@ def go_on_from(run: Training, state: dict[str, Any]) -> None:
     set_random_state(run.device, state["random"])
     run.step, run.epochs_done, run.history = state["step"], state["epochs_done"], state["history"]
     run.tally = Tally.restore(run.device, state["tally"]) if state["tally"] else None
+    run.told = dict(state.get("damaged", {}))
     for probe in run.probes:
         probe.read()  # what it saw before is of no use

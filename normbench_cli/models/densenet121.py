@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from normbench_cli.models.layers import Layers
+from normbench_cli.models.pooling import pixel_mean
 from normbench_cli.registry import MODELS
 
 GROWTH = 32
@@ -45,4 +46,4 @@ class DenseNet121(nn.Module):
         self.classifier = layers.classifier(features, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.classifier(self.end(self.stages(self.stem(x))).mean((2, 3)))
+        return self.classifier(pixel_mean(self.end(self.stages(self.stem(x)))))

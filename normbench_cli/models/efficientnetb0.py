@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from normbench_cli.models.layers import Layers
+from normbench_cli.models.pooling import pixel_mean
 from normbench_cli.registry import MODELS
 
 # expansion, channels, blocks, kernel, stride of the first
@@ -34,7 +35,7 @@ class Gate(nn.Module):
         self.act = layers.activation()
 
     def forward(self, x: Tensor) -> Tensor:
-        return x * self.excite(self.act(self.squeeze(x.mean((2, 3), keepdim=True)))).sigmoid()
+        return x * self.excite(self.act(self.squeeze(pixel_mean(x)[:, :, None, None]))).sigmoid()
 
 
 class Block(nn.Module):
@@ -104,5 +105,5 @@ class EfficientNetB0(nn.Module):
         self.classifier = layers.classifier(inputs, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        features = self.blocks(self.stem(x)).mean((2, 3))
+        features = pixel_mean(self.blocks(self.stem(x)))
         return self.classifier(F.dropout(features, self.dropout, self.training))

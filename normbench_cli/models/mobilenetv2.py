@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from normbench_cli.models.layers import Layers
+from normbench_cli.models.pooling import pixel_mean
 from normbench_cli.registry import MODELS
 
 # expansion, channels, blocks, stride of the first; two strides of the original are 1, since the images are small
@@ -58,4 +59,4 @@ class MobileNetV2(nn.Module):
         self.classifier = layers.classifier(1280, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.classifier(self.head(self.blocks(self.stem(x))).mean((2, 3)))
+        return self.classifier(pixel_mean(self.head(self.blocks(self.stem(x)))))

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from normbench_cli.models.layers import Layers
+from normbench_cli.models.pooling import every, pixel_mean
 
 Option = Literal["A", "B"]
 
@@ -62,8 +63,7 @@ class PadShortcut(nn.Module):
         self.stride, self.extra = stride, extra
 
     def forward(self, x: Tensor) -> Tensor:
-        x = x[:, :, :: self.stride, :: self.stride]
-        return F.pad(x, (0, 0, 0, 0, self.extra // 2, self.extra - self.extra // 2))
+        return F.pad(every(x, self.stride), (0, 0, 0, 0, self.extra // 2, self.extra - self.extra // 2))
 
 
 def make_shortcut(layers: Layers, inputs: int, outputs: int, stride: int, option: Option) -> nn.Module:
@@ -102,4 +102,4 @@ class ResNet(nn.Module):
         self.classifier = layers.classifier(inputs, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.classifier(self.stages(self.stem(x)).mean((2, 3)))
+        return self.classifier(pixel_mean(self.stages(self.stem(x))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from normbench_cli.models.layers import Layers
+from normbench_cli.models.pooling import pixel_mean
 from normbench_cli.registry import MODELS
 
 WIDTHS = (64, 128, 256, 512, 512)
@@ -37,7 +38,7 @@ class VGG(nn.Module):
                 f"{type(self).__name__} halves its images {len(WIDTHS)} times: it needs at least "
                 f"{SMALLEST}x{SMALLEST} pixels, and these are {height}x{width}"
             )
-        return self.classifier(self.stages(x).mean((2, 3)))  # of a single pixel where the images are 32x32
+        return self.classifier(pixel_mean(self.stages(x)))  # of a single pixel where the images are 32x32
 
 
 @MODELS.register("vgg16", paper="Simonyan & Zisserman 2015")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
-
+from normbench_cli.norms.grouped import Grouped
 from normbench_cli.norms.statistics import fitting_groups
 from normbench_cli.registry import NORMS
 
 
 @NORMS.register("groupnorm", aliases=("gn",), paper="Wu & He 2018", placement="after")
-class GroupNorm(nn.GroupNorm):
+class GroupNorm(Grouped):
     """Group normalization: the channels of a sample in groups, each centred and scaled by its own statistics.
 
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (C / groups, spatial), per sample and group
@@ -26,7 +24,3 @@ class GroupNorm(nn.GroupNorm):
     def __init__(self, num_features: int, groups: int = 32, eps: float = 1e-5, affine: bool = True) -> None:
         super().__init__(fitting_groups(groups, num_features), num_features, eps=eps, affine=affine)
         self.num_features = num_features
-
-    def forward(self, input: Tensor) -> Tensor:
-        # The operator itself: the function around it refuses a single value, which the last batch of an epoch may be.
-        return torch.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

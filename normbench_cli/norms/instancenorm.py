@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
-
+from normbench_cli.norms.grouped import Grouped
 from normbench_cli.registry import NORMS
 
 
 @NORMS.register("instancenorm", aliases=("in",), paper="Ulyanov et al. 2016", placement="after", removes_mean=True)
-class InstanceNorm(nn.GroupNorm):
+class InstanceNorm(Grouped):
     """Instance normalization: every channel of every sample centred and scaled by its own statistics.
 
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (spatial), per sample and channel
@@ -24,6 +22,3 @@ class InstanceNorm(nn.GroupNorm):
     def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = True) -> None:
         super().__init__(num_features, num_features, eps=eps, affine=affine)
         self.num_features = num_features
-
-    def forward(self, input: Tensor) -> Tensor:
-        return torch.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

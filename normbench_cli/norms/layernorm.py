@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from torch import nn
-
+from normbench_cli.norms.grouped import Grouped
 from normbench_cli.registry import NORMS
 
 
 @NORMS.register("layernorm", aliases=("ln",), paper="Ba et al. 2016", placement="after")
-class LayerNorm(nn.GroupNorm):
+class LayerNorm(Grouped):
     """Layer normalization: every sample centred and scaled by its own statistics over all channels and positions.
 
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (C, spatial), per sample
