@@ -14,7 +14,7 @@ from torch.nn.utils import parametrize
 from torch.utils.flop_counter import FlopCounterMode
 
 from normbench_cli.config import RunConfig
-from normbench_cli.device import compiling_pays, fast_precision, pick_device
+from normbench_cli.device import compiling_pays, fast_precision, has_fused_optimizers, pick_device
 from normbench_cli.engine.fold_statistics import Curves
 from normbench_cli.engine.fold_training import Plan
 from normbench_cli.engine.folds import assign, cross_validate
@@ -195,10 +195,11 @@ def make_optimizer(model: nn.Module, config: RunConfig) -> torch.optim.Optimizer
     groups: list[dict[str, Any]] = [{"params": decayed, "weight_decay": config.weight_decay}]
     if spared:
         groups.append({"params": spared, "weight_decay": 0.0})
+    fused = all(has_fused_optimizers(p.device) for p in decayed)
     if config.optimizer == "sgd":
-        return torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum, fused=True)
+        return torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum, fused=fused)
     kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
-    return kind(groups, lr=config.lr, fused=True)
+    return kind(groups, lr=config.lr, fused=fused)
 
 
 def make_schedule(config: RunConfig) -> Callable[[float], float]:

@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +44,25 @@ def on_accelerator(device: torch.device) -> bool:
     return device.type not in ("cpu", "meta")
 
 
+def has_accelerator() -> bool:
+    """Whether this process may come to hold an accelerator, which a forked one could not use."""
+    return torch.accelerator.is_available()
+
+
+def has_fused_optimizers(device: torch.device) -> bool:
+    """Whether torch's optimizers can make a step by one kernel there."""
+    return device.type in ("cpu", "cuda", "mps", "xpu", "hpu", "mtia")
+
+
 def synchronize(device: torch.device) -> None:
     """Wait until the device has done what it was given."""
     if on_accelerator(device):
         torch.accelerator.synchronize(device)
 
 
-def autocast(device: torch.device, amp: str) -> torch.autocast:
+def autocast(device: torch.device, amp: str) -> AbstractContextManager[Any]:
     """Mixed precision for the forward pass; ``off`` changes nothing."""
-    return torch.autocast(device.type, AMP_TYPES.get(amp, torch.bfloat16), enabled=amp != "off")
+    return nullcontext() if amp == "off" else torch.autocast(device.type, AMP_TYPES[amp])
 
 
 def fast_precision(device: torch.device) -> str:

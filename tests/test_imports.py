@@ -14,9 +14,10 @@ ANYONE = {"config", "registry", "specs", "recipes", "errors", "places", "metrics
 COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions"}
 MAY_IMPORT = {
     "__main__": {"cli"},
-    "cli": {"runner", "evaluation", "profiling", "reporting", "store", "measure", "device"},
+    "cli": {"outline", "runner", "evaluation", "profiling", "reporting", "store", "measure", "device"},
     "runner": {"build", "engine", "measure", "store", "device"},
     "evaluation": {"runner", "build", "datasets", "corruptions", "engine", "store", "device"},
+    "outline": {"build", "engine", "device"},
     "profiling": {"build", "engine", "measure", "store", "device"},
     "build": {*COMPONENTS, "engine", "measure", "device"},
     "engine": {"measure", "device"},
@@ -26,6 +27,7 @@ MAY_IMPORT = {
     "store": set(),
     "reporting": {"store"},
     **{name: {"vision"} for name in COMPONENTS},
+    "datasets": {"vision", "device"},
     **{name: set() for name in ANYONE},
 }
 NEVER = {"torch": {"store", "reporting", *ANYONE}, "sqlalchemy": {"engine", "measure", "build", "device", *COMPONENTS}}

@@ -10,7 +10,7 @@ from normbench_cli.cli import options
 from normbench_cli.config import FIELDS, RunConfig, make_config, read_seeds, read_settings
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, Registry
-from normbench_cli.specs import split_list
+from normbench_cli.specs import show_value, split_list
 
 GRID = ("norm", "act", "model", "data", "objective")
 
@@ -57,6 +57,10 @@ def train(
     resume: Annotated[
         str | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that ended early.")
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say what would be trained and what it would take; train and record nothing."),
+    ] = False,
     rerun: Annotated[bool, typer.Option("--rerun", help="Run the cells of a grid that are finished, too.")] = False,
     db: options.Database = None,
     json: options.Json = False,
@@ -80,6 +84,7 @@ def train(
             *(name for name, values in axes.items() if values),
             *(["seed"] if seed else []),
             *(set_ or []),
+            *(["dry_run"] if dry_run else []),
         ]
         if others:
             raise UsageError(
@@ -87,6 +92,8 @@ def train(
             )
         return go_on(resume, db, json=json, quiet=quiet)
     configs = make_grid(read_settings(set_ or []) | given, axes, seed)
+    if dry_run:
+        return foretell(configs, json=json)
     return run(configs, db, rerun=rerun, json=json, quiet=quiet)
 
 
@@ -156,6 +163,50 @@ def go_on(run: str, db: str | None, *, json: bool, quiet: bool) -> int:
     else:
         show([outcome])
     return EXIT_OK
+
+
+def foretell(configs: list[RunConfig], *, json: bool) -> int:
+    """Say of every cell what it is, which norm layers it has and where, how many steps it takes and about how long."""
+    from normbench_cli import runner
+    from normbench_cli.cli.output import print_json, print_table
+    from normbench_cli.outline import outline
+
+    outlines = [outline(config) for config in runner.check(configs)]
+    if json:
+        print_json({"runs": [one.to_json() for one in outlines]})
+        return EXIT_OK
+    for one in outlines:
+        print_table([{"setting": name, "value": as_written(value)} for name, value in one.config.to_dict().items()])
+        if one.norms:
+            print_table([vars(norm) for norm in one.norms])
+    print_table(
+        [
+            {
+                **{name: str(getattr(one.config, name)) for name in (*GRID, "seed")},
+                "fingerprint": one.config.fingerprint(),
+                "parameters": f"{one.parameters:,}",
+                "norm layers": str(len(one.norms)),
+                "steps": f"{one.steps:,}",
+                "about": duration(one.seconds),
+                "memory": mebibytes(one.memory_bytes),
+            }
+            for one in outlines
+        ]
+    )
+    total = sum(one.seconds for one in outlines)
+    print(f"Nothing was trained or recorded. All of it would take about {duration(total)}, by a few steps tried.")
+    return EXIT_OK
+
+
+def as_written(value: Any) -> str:
+    return "by trial" if value is None else show_value(value)
+
+
+def duration(seconds: float) -> str:
+    """45 s, 12 min, 3.5 h."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def show(outcomes: list[Any]) -> None:

@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader, Sampler
 
 from normbench_cli.datasets.base import Batch, Standardize
 from normbench_cli.datasets.image_files import BatchReader, DamagedImage, ImageFiles, Item, Key, OnDamage
+from normbench_cli.device import on_accelerator
 from normbench_cli.errors import NormbenchError
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet, customary for all photographs
@@ -107,7 +108,7 @@ class StreamedBatches:
                 sampler=cast(Any, self._keys),
                 num_workers=workers,
                 persistent_workers=workers > 0,
-                pin_memory=device.type == "cuda",
+                pin_memory=on_accelerator(device),
                 generator=torch.Generator(),  # it draws a number now and then, which must not be one of training's
             )
 

@@ -35,6 +35,7 @@ class Compiled:
         try:
             with warnings.catch_warnings():  # a compiler warns of itself
                 warnings.simplefilter("ignore")
+                torch.compiler.reset()  # it gives up after some models in a process, and those of runs before are done
                 compiled = torch.compile(self.model, dynamic=False, backend=self._backend)
                 outputs = compiled(inputs)
         except Exception as error:  # a compiler fails in many ways; a fault of the model itself comes again below

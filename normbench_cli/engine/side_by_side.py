@@ -24,7 +24,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from normbench_cli.device import on_accelerator
+from normbench_cli.device import has_accelerator, on_accelerator
 from normbench_cli.engine.fold_training import PIECE, Fold, Plan, Sliceable, train_fold
 from normbench_cli.engine.records import Diverged
 from normbench_cli.errors import NormbenchError
@@ -40,7 +40,7 @@ def trained(folds: list[Fold], data: Sliceable, plan: Plan) -> Iterator[Fold | N
     """
     workers = min(torch.get_num_threads(), len(folds))
     keep_memory()
-    forks = "fork" in multiprocessing.get_all_start_methods() and not torch.accelerator.is_available()
+    forks = "fork" in multiprocessing.get_all_start_methods() and not has_accelerator()
     if workers > 1 and forks and not on_accelerator(data.device):
         yield from trained_in_processes(folds, data, plan, workers)
     else:
@@ -77,7 +77,8 @@ def trained_in_processes(folds: list[Fold], data: Sliceable, plan: Plan, workers
             while waiting and len(running) < workers:
                 fold = waiting.pop(0)
                 receiver, sender = context.Pipe(duplex=False)
-                process = context.Process(target=work, args=(sender, fold, data, pieces, plan), daemon=True)
+                arguments = (sender, fold, data, pieces, plan, os.getpid())
+                process = context.Process(target=work, args=arguments, daemon=True)
                 with warnings.catch_warnings():  # of threads, which wait for work and hold nothing
                     warnings.simplefilter("ignore", DeprecationWarning)
                     process.start()
@@ -115,15 +116,17 @@ def warm_up(fold: Fold, data: Sliceable, plan: Plan) -> None:
         torch.set_num_threads(threads)
 
 
-def work(sender: Connection, fold: Fold, data: Sliceable, pieces: list[Any], plan: Plan) -> None:
-    """A process's work: train the fold, send what it found or what went wrong."""
+def work(sender: Connection, fold: Fold, data: Sliceable, pieces: list[Any], plan: Plan, parent: int) -> None:
+    """A process's work: train the fold, send what it found or what went wrong.  It does not outlive its parent by more
+    than an epoch, for a parent that is killed stops nobody."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us stops us
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     torch.set_num_threads(1)
     compile_alone()
     try:
-        train_fold(fold, data, pieces, plan, lambda: True)
-        sender.send((fold.solver, fold.peak_memory))
+        train_fold(fold, data, pieces, plan, lambda: os.getppid() == parent)
+        if os.getppid() == parent:
+            sender.send((fold.solver, fold.peak_memory))
     except (Diverged, NormbenchError) as error:
         sender.send(error)
     except Exception as error:  # whatever it is, it is the parent that must hear of it

@@ -65,12 +65,17 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, matrix: Tensor, x: Tensor) -> Tensor:
         ctx.matrix = matrix
-        return matrix @ x
+        return times(matrix, x)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor]:
-        return None, ctx.matrix @ grad
+        return None, times(ctx.matrix, grad)
+
+
+def times(matrix: Tensor, x: Tensor) -> Tensor:
+    """Torch has no sparse product on `meta`, where only shapes are asked for."""
+    return torch.empty_like(x) if x.device.type == "meta" else matrix @ x
 
 
 def product(matrix: Tensor, x: Tensor) -> Tensor:

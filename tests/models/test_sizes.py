@@ -9,6 +9,7 @@ from torch import nn
 from normbench_cli.errors import UsageError
 from normbench_cli.models import MODELS
 from normbench_cli.models.efficientnetb0 import drop_samples
+from normbench_cli.models.layers import Layers
 from normbench_cli.norms import NORMS
 from normbench_cli.vision import import_torchvision
 
@@ -96,32 +97,36 @@ def test_every_model_with_the_papers_norms_and_activations_works_on_no_device(mo
     run(nets[(IMAGE_MODELS.index(model) + PAPERS_NORMS.index(norm)) % len(nets)])
 
 
-@pytest.mark.benchmark
-@pytest.mark.parametrize("act", PAPERS_ACTIVATIONS)
-@pytest.mark.parametrize("norm", PAPERS_NORMS)
-@pytest.mark.parametrize("model", IMAGE_MODELS)
-def test_every_combination_runs_on_no_device(model, norm, act):
-    run(without_weights(model, norm, act))
-
-
-@pytest.mark.parametrize("norm", ["batchnorm", "popnorm", "weightnorm"])
-@pytest.mark.parametrize("model", IMAGE_MODELS)
-def test_models_train_two_steps_and_a_saved_one_scores_the_same(model, norm, tmp_path):
+def check_training_and_loading(folder, model, norm, act):
     torch.manual_seed(0)
-    net = MODELS.build(model, norm=norm, num_classes=3, in_channels=3)
+    net = MODELS.build(model, norm=norm, act=act, num_classes=3, in_channels=3)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
     x = torch.randn(2, 3, 32, 32)
     for _ in range(2):
         optimizer.zero_grad()
         nn.functional.cross_entropy(net(x), torch.tensor([0, 1])).backward()
         optimizer.step()
-    torch.save(net.state_dict(), tmp_path / "state.pt")
-    again = MODELS.build(model, norm=norm, num_classes=3, in_channels=3)
-    again.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
+    torch.save(net.state_dict(), folder / "state.pt")
+    again = MODELS.build(model, norm=norm, act=act, num_classes=3, in_channels=3)
+    again.load_state_dict(torch.load(folder / "state.pt", weights_only=True))
     with torch.no_grad():
         scores = net.eval()(x)
         assert scores.isfinite().all()
         assert torch.equal(scores, again.eval()(x))
+
+
+@pytest.mark.parametrize("norm", ["batchnorm", "popnorm", "weightnorm"])
+@pytest.mark.parametrize("model", IMAGE_MODELS)
+def test_models_train_two_steps_and_a_saved_one_scores_the_same(model, norm, tmp_path):
+    check_training_and_loading(tmp_path, model, norm, "relu")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("act", PAPERS_ACTIVATIONS)
+@pytest.mark.parametrize("norm", [norm.partition(":")[0] for norm in PAPERS_NORMS])
+@pytest.mark.parametrize("model", IMAGE_MODELS)
+def test_every_combination_trains_two_steps_and_a_saved_one_scores_the_same(model, norm, act, tmp_path):
+    check_training_and_loading(tmp_path, model, norm, act)
 
 
 @pytest.mark.parametrize("model", IMAGE_MODELS)
@@ -167,10 +172,22 @@ def test_impossible_parameters_are_refused(model):
         MODELS.build(model)
 
 
-@pytest.mark.benchmark
+@pytest.mark.slow
 @pytest.mark.parametrize("model", IMAGE_MODELS)
 def test_models_compile_to_one_graph(model):
-    net = MODELS.build(model, norm="batchnorm", num_classes=3)
+    check_one_graph(MODELS.build(model, norm="batchnorm", num_classes=3), 32)
+
+
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # of the compiler, to itself
+@pytest.mark.parametrize("norm", [name for name, entry in NORMS.entries.items() if not entry.facts.get("graphs")])
+def test_models_compile_to_one_graph_with_every_norm(norm):
+    layers = Layers(norm, "sigmoid")
+    conv, pool = layers.conv(3, 4, 3, first=True), nn.AdaptiveAvgPool2d(1)
+    check_one_graph(nn.Sequential(conv, pool, nn.Flatten(), layers.classifier(4, 3)), 8)
+
+
+def check_one_graph(net: nn.Module, size: int) -> None:
+    torch.compiler.reset()
     compiled = torch.compile(net, backend="aot_eager", fullgraph=True)
-    compiled(torch.randn(2, 3, 32, 32)).sum().backward()
+    compiled(torch.randn(4, 3, size, size)).sum().backward()
     assert all(p.grad is not None for p in net.parameters() if p.requires_grad)

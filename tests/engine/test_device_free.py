@@ -1,0 +1,92 @@
+"""A whole training step on torch's `meta` device, where any look at a value raises and no tensor of the CPU fits in:
+so on an accelerator nothing waits for it, and nothing is left behind."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+import torch
+
+from normbench_cli import build
+from normbench_cli.config import make_config
+from normbench_cli.datasets.base import Dataset, Split
+from normbench_cli.datasets.graphs import assemble
+from normbench_cli.engine.loop import set_rate, train_step
+from normbench_cli.engine.tally import Tally
+from normbench_cli.registry import MODELS, NORMS, OBJECTIVES
+
+META = torch.device("meta")
+PACKAGE = Path(__file__).parents[2] / "normbench_cli"
+IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.get("graphs")]
+IMAGE_NORMS = [name for name, entry in NORMS.entries.items() if not entry.facts.get("graphs")]
+MODELS_OF_GRAPHS = [name for name, entry in MODELS.entries.items() if entry.facts.get("graphs")]
+
+
+@pytest.fixture
+def step(monkeypatch):
+    """Two steps of a config: batches cropped and mirrored, forward, loss, backward, optimizer, counters."""
+    images, labels = torch.zeros(12, 3, 32, 32, dtype=torch.uint8), torch.zeros(12, dtype=torch.long)
+    split = Split(images, labels)
+    data = Dataset(split, split, 10, (0.5,) * 3, (0.2,) * 3, augment="crop_flip")
+    monkeypatch.setattr(build, "pick_device", lambda name: META)
+    monkeypatch.setattr(build, "load_data", lambda spec: data)
+
+    def steps(**values):
+        run = build.build(make_config({"epochs": 1, "batch_size": 6, "data": "cifar10", "amp": "off", **values}))
+        run.model.train()
+        tally = Tally(META)
+        for batch in tally.clocked(run.train.epoch(1)):
+            set_rate(run)
+            tally.add(*train_step(run, batch.inputs, batch.labels))
+        assert tally.steps == 2
+        assert {t.device for t in run.model.state_dict().values()} == {META}
+        assert {p.grad.device for p in run.model.parameters() if p.requires_grad} == {META}
+
+    return steps
+
+
+@pytest.mark.parametrize("model", IMAGE_MODELS)
+def test_every_model_of_images(step, model):
+    step(model=model, norm="batchnorm", act="sigmoid")
+
+
+@pytest.mark.parametrize("norm", ["batchnorm", "augnorm", "auggraphnorm"])
+@pytest.mark.parametrize("model", MODELS_OF_GRAPHS)
+def test_every_model_of_graphs(model, norm):
+    edges = torch.tensor([[0, 2, 3], [1, 3, 4]])
+    data = assemble("TOY", "here", "abcab", edges, [0, 0, 1, 1, 1], [0, 1]).to(META)
+    net = MODELS.build(model, norm=norm, num_classes=2, in_channels=3).to(META)
+    optimizer = torch.optim.Adam(net.parameters())
+    batch, labels = data.batch(torch.tensor([0, 1]))
+    torch.nn.functional.cross_entropy(net(batch), labels).backward()
+    optimizer.step()
+    assert {p.grad.device for p in net.parameters()} == {META}
+
+
+@pytest.mark.parametrize("norm", IMAGE_NORMS)
+def test_every_norm(step, norm):
+    step(model="resnet20", norm=norm)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES.choices())
+def test_every_objective(step, objective):
+    step(model="mlp", objective=objective)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+def test_every_optimizer(step, optimizer):
+    step(model="mlp", optimizer=optimizer)
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_lines_that_depend_on_the_device_are_in_one_file(path):
+    """Names of accelerators and their modules appear in `device.py` alone."""
+    if path.name == "device.py":
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "torch":
+            assert node.attr not in ("cuda", "mps", "xpu", "accelerator"), f"line {node.lineno}"
+        if isinstance(node, ast.Compare) and ast.unparse(node.left).endswith("device.type"):
+            assert {ast.unparse(of) for of in node.comparators} <= {"'cpu'", "'meta'", "('cpu', 'meta')"}, node.lineno
