@@ -13,6 +13,7 @@ import pandas as pd
 from normbench_cli.metrics import unit_of
 from normbench_cli.reporting import tables
 from normbench_cli.reporting.collect import NothingMeasured, Question, chosen_runs
+from normbench_cli.reporting.strength import by_strength
 from normbench_cli.specs import nearest, show_value
 from normbench_cli.store import Store
 from normbench_cli.store.queries import metrics_frame, series, series_names
@@ -21,9 +22,11 @@ MOST_POINTS = 400  # of a curve; a longer series is averaged over stretches
 
 
 def curves(store: Store, question: Question, name: str) -> pd.DataFrame:
-    """Columns group (in words), at, unit_of_at (step or epoch), mean, sd, n: for each group over its finished runs.
+    """Columns group (in words), at, unit_of_at (step, epoch or a parameter), mean, sd, n: for each group over its
+    finished runs.
 
-    A raw series, a value a step, goes before the values by epoch.
+    A raw series, a value a step, goes before the values by epoch; a metric under an attack or a corruption, which has
+    neither, goes by the strength of that.
     """
     runs, groups, _, shown = chosen_runs(store, replace(question, metrics=(name,)))
     finished = runs[runs["state"] == "finished"]
@@ -31,6 +34,8 @@ def curves(store: Store, question: Question, name: str) -> pd.DataFrame:
     unit = "step"
     if found.empty:
         found, unit = by_epoch(store, finished, name), "epoch"
+    if found.empty and "@" in name:
+        found, unit = by_strength(store, finished, name)
     if found.empty:
         raise NothingMeasured(f"no finished run has a curve of '{name}'", nearest(name, names(store, finished)))
     words = {group: label(row, shown) for group, row in groups.iterrows()}
