@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -62,6 +63,16 @@ def check(config: RunConfig) -> RunConfig:
     return replace(config, **choices)
 
 
+def remarks(config: RunConfig) -> Iterator[str]:
+    """What may be, but is hardly meant."""
+    share = getattr(OBJECTIVES.build(config.objective), "eps", 0.0)
+    if 0 < share * config.batch_size < 1:
+        yield (
+            f"{config.objective} leaves out a share of {share:g}, which of a batch of {config.batch_size} is no sample; "
+            f"from a batch of {math.ceil(1 / share)} on, or a share of {1 / config.batch_size:.2g}, it leaves out one"
+        )
+
+
 def rehearse(config: RunConfig, data: Any) -> tuple[nn.Module, float]:
     """The model, tried on torch's `meta` device, where a forward pass costs nothing and shows what does not fit; and
     how many floating-point operations that takes for a sample (0 if it cannot be known)."""
@@ -79,6 +90,8 @@ def rehearse(config: RunConfig, data: Any) -> tuple[nn.Module, float]:
 
 def build(config: RunConfig) -> Training:
     """Everything, on its device; equal configs give equal weights and the same order of data."""
+    if config.amp == "auto" or config.channels_last is None:
+        config = check(config)
     device = pick_device(config.device)
     torch.manual_seed(config.seed)
     data = load_data(config.data)

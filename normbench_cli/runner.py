@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 from normbench_cli import build, places
@@ -75,6 +77,8 @@ def execute(config: RunConfig, store: Store, watch: Watch = lambda record: None)
     if config.compile is None:
         watch(Notice("trying whether compiling the model pays (--compile or --no-compile decides)"))
         config = replace(config, compile=build.faster_compiled(config))
+    for remark in build.remarks(config):
+        watch(Notice(remark))
     run_id = store.begin(
         config.to_dict(), config.fingerprint(), environment(pick_device(config.device)), argv=sys.argv[1:]
     )
@@ -117,7 +121,7 @@ def end_diverged(run_id: str, config: RunConfig, store: Store, diverged: Diverge
 def resume_folds(run_id: str, config: RunConfig, store: Store, watch: Watch) -> Outcome:
     """Go on with a cross-validation: the folds whose curves are recorded in full are not trained again."""
     recorded = {name: series(store, run_id, name).tolist() for name in series_names(store, run_id)}
-    finished = finished_folds(recorded, config.epochs or 0)
+    finished = finished_folds(recorded, config.epochs or 0, store.latest_metrics(run_id))
     store.take_up(run_id, None)
     watch(Notice(f"run {run_id} goes on with {len(finished)} of {config.folds} folds finished"))
     with ending(run_id, store):
@@ -128,6 +132,9 @@ def resume(text: str, store: Store, watch: Watch = lambda record: None) -> Outco
     """Go on with a run that ended early, from its newest whole checkpoint, as if it had never stopped."""
     places.keep_compiled()
     run = store.find(text)
+    if run.state == "running":  # who kills a run and resumes it at once need not wait until it counts as silent
+        store.sweep(grace=timedelta(0))
+        run = store.find(text)
     if run.state in ("finished", "diverged"):
         raise NormbenchError(f"run {run.id} is {run.state}", "only a run that ended early can be resumed")
     if run.state == "running":
@@ -153,7 +160,8 @@ def resume(text: str, store: Store, watch: Watch = lambda record: None) -> Outco
 def ending(run_id: str, store: Store) -> Iterator[None]:
     """Whatever stops a run is written into its state."""
     try:
-        yield
+        with store.kept_open():
+            yield
     except KeyboardInterrupt:
         store.end(run_id, "interrupted", "stopped by hand")
         raise
@@ -187,10 +195,13 @@ def carry_out(run_id: str, config: RunConfig, training: Training, store: Store, 
                 beat = now
                 last = training.step >= training.steps
                 due = due or last or bool(record.epoch and record.epoch % config.checkpoint_epochs == 0)
+                # after this record a diverged run ends; taken up from a checkpoint made here, it would go on
+                due = due and math.isfinite(record.metrics.get("train/loss", 0.0))
             elif now - beat > SECONDS_BETWEEN_BEATS:
                 store.beat(run_id)
                 beat = now
             if due:
+                store.sync()  # or a power cut could leave a checkpoint and not the records before it
                 checkpoint.save(folder, training.step, {**state_of(training), "config": config.to_dict()})
                 kept = time.monotonic()
             watch(record)

@@ -6,6 +6,7 @@ They are read without running any code that they may hold.
 from __future__ import annotations
 
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ PATTERN = "checkpoint-*.pt"
 
 
 def save(folder: Path, step: int, content: dict[str, Any]) -> Path:
-    """Write the checkpoint of a step; older ones than the last two go."""
+    """Write the checkpoint of a step.  Older ones than the last two go, and what a process left that was killed: later
+    ones, which cannot be whole or training would have gone on from them, and one that was being written."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"checkpoint-{step:09d}.pt"
     aside = path.with_suffix(".writing")
@@ -28,8 +30,9 @@ def save(folder: Path, step: int, content: dict[str, Any]) -> Path:
         os.fsync(file.fileno())
     aside.replace(path)
     sync_folder(folder)
-    for old in sorted(folder.glob(PATTERN))[:-KEPT]:
-        old.unlink()
+    whole = [other for other in sorted(folder.glob(PATTERN)) if other <= path]
+    for other in {*folder.glob(PATTERN), *folder.glob("*.writing")} - {*whole[-KEPT:]}:
+        other.unlink()
     return path
 
 
@@ -64,12 +67,20 @@ def load(folder: Path, device: torch.device) -> tuple[dict[str, Any], list[str]]
 
 def read(path: Path, device: torch.device) -> dict[str, Any]:
     try:
+        check_sums(path)
         content = torch.load(path, map_location=device, weights_only=True)
     except Exception as error:  # a damaged file can break its reader in any way; what it holds is never run
         raise NormbenchError(f"the checkpoint {path} is damaged or not one of ours ({first_words(error)})") from error
     if not isinstance(content, dict) or "model" not in content:
         raise NormbenchError(f"the checkpoint {path} is not one of ours")
     return content
+
+
+def check_sums(path: Path) -> None:
+    """Notice a damage that torch would read over: it writes a sum with each part of the file and never compares it."""
+    with zipfile.ZipFile(path) as archive:
+        if (part := archive.testzip()) is not None:
+            raise ValueError(f"its part {part} is not what was written")
 
 
 def first_words(error: Exception) -> str:

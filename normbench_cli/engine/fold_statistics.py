@@ -16,6 +16,7 @@ import statistics as plain
 from collections.abc import Mapping, Sequence
 
 SPLITS = ("train", "validation")
+OF_FOLD = r"(.+)@fold(\d+)"
 CURVES = tuple(f"{split}/{name}" for split in SPLITS for name in ("loss", "accuracy"))
 Curves = Mapping[str, Sequence[float]]  # by the names above: a value an epoch
 
@@ -62,10 +63,17 @@ def of_fold(name: str, fold: int) -> str:
     return f"{name}@fold{fold}"
 
 
-def finished_folds(series: Mapping[str, Sequence[float]], epochs: int) -> dict[int, Curves]:
-    """Recorded series by name -> the folds of which every curve is there in full."""
+def finished_folds(
+    series: Mapping[str, Sequence[float]], epochs: int, metrics: Mapping[str, float] | None = None
+) -> dict[int, Curves]:
+    """Recorded series by name -> the folds of which every curve is there in full.  What their solvers did, which is a
+    value a fold and so a metric, comes along as a curve of one value."""
     folds: dict[int, dict[str, Sequence[float]]] = {}
     for full, values in series.items():
-        if (match := re.fullmatch(r"(.+)@fold(\d+)", full)) and match[1] in CURVES and len(values) == epochs:
+        if (match := re.fullmatch(OF_FOLD, full)) and match[1] in CURVES and len(values) == epochs:
             folds.setdefault(int(match[2]), {})[match[1]] = values
-    return {fold: curves for fold, curves in sorted(folds.items()) if len(curves) == len(CURVES)}
+    finished = {fold: curves for fold, curves in sorted(folds.items()) if len(curves) == len(CURVES)}
+    for full, value in (metrics or {}).items():
+        if (match := re.fullmatch(OF_FOLD, full)) and match[1] not in CURVES and int(match[2]) in finished:
+            finished[int(match[2])][match[1]] = [value]
+    return dict(finished)

@@ -67,9 +67,10 @@ class Fold:
         return int(self.count[1])
 
     def curves(self) -> dict[str, list[float]]:
-        """Mean loss and accuracy by epoch, in eval mode."""
+        """Mean loss and accuracy by epoch, in eval mode; no finer than they are recorded, so that statistics over
+        recorded folds are those over folds just trained."""
         sizes = torch.tensor([len(self.train), len(self.validation)], dtype=torch.float64).view(1, 2, 1)
-        means = self.sums[: self.epochs_done].cpu().double() / sizes
+        means = (self.sums[: self.epochs_done].cpu().double() / sizes).float()
         return {
             f"{split}/{name}": means[:, i, j].tolist()
             for i, split in enumerate(("train", "validation"))

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from normbench_cli.device import reset_peak_memory
 from normbench_cli.engine.fold_statistics import CURVES, Curves, mean_curves, of_fold, summary
-from normbench_cli.engine.fold_training import Fold, Plan, Sliceable
+from normbench_cli.engine.fold_training import Fold, Plan, Sliceable, batches
 from normbench_cli.engine.records import Progress, Record
 from normbench_cli.engine.side_by_side import trained
 from normbench_cli.errors import UsageError
@@ -48,26 +48,27 @@ def cross_validate(
     which folds are left to train.
     """
     done: dict[int, Curves] = dict(finished or {})
-    todo = [fold for fold in make_folds(make_model, make_optimizer, data, plan) if fold.number not in done]
+    folds = make_folds(make_model, make_optimizer, data, plan)
+    todo = [fold for fold in folds if fold.number not in done]
     reset_peak_memory(data.device)
     began = time.perf_counter()
     for fold in trained(todo, data, plan):
         if fold is None:
             yield progress(todo, plan, time.perf_counter() - began)
         else:
-            done[fold.number] = fold.curves()
+            done[fold.number] = fold.curves() | {name: [value] for name, value in fold.solver.items()}
             yield record_of(fold)
     seconds = time.perf_counter() - began
-    steps = sum(fold.steps for fold in todo)
+    steps_an_epoch = sum(len(list(batches(fold.train, plan.batch_size, torch.Generator()))) for fold in folds)
     curves = [done[number] for number in sorted(done)]
     for epoch, means in enumerate(mean_curves(curves), 1):
-        yield Record(epoch, epoch * (steps // plan.epochs), means)
-    metrics = summary(curves) | over_folds([fold.solver for fold in todo])
+        yield Record(epoch, epoch * steps_an_epoch, means)
+    metrics = summary(curves) | over_folds(curves)
     if todo:
         metrics["peak_memory_bytes"] = max(fold.peak_memory for fold in todo)
         samples = plan.epochs * sum(len(fold.train) for fold in todo)
         metrics["samples_per_s"] = samples / max(seconds, 1e-9)
-    yield Record(None, steps, metrics)
+    yield Record(None, plan.epochs * steps_an_epoch, metrics)
 
 
 def make_folds(
@@ -97,6 +98,7 @@ def record_of(fold: Fold) -> Record:
     """Its series have a value an epoch, so the record counts epochs where others count steps."""
     curves = fold.curves()
     metrics = {of_fold(name, fold.number): curves[name][-1] for name in CURVES}
+    metrics |= {of_fold(name, fold.number): value for name, value in fold.solver.items()}
     return Record(None, fold.epochs_done, metrics, {of_fold(name, fold.number): curves[name] for name in CURVES})
 
 
@@ -116,10 +118,11 @@ def progress(folds: list[Fold], plan: Plan, seconds: float) -> Progress:
     return Progress(epoch, plan.epochs, steps, total, loss, accuracy, samples / max(seconds, 1e-9))
 
 
-def over_folds(solvers: list[dict[str, float]]) -> dict[str, float]:
+def over_folds(folds: list[Curves]) -> dict[str, float]:
     """What the folds' solvers did and learned: means of means, largest of largest, smallest of smallest."""
-    if not solvers or not solvers[0]:
-        return {}
     extremes = {"solver/iterations_max": max, "solver/residual": max, "phi/max": max, "phi/min": min}
-    columns = {name: [solver[name] for solver in solvers] for name in solvers[0]}
-    return {name: extremes.get(name, plain.fmean)(of) for name, of in columns.items()}
+    columns: dict[str, list[float]] = {}
+    for fold in folds:
+        for name in fold.keys() - set(CURVES):
+            columns.setdefault(name, []).append(fold[name][-1])
+    return {name: extremes.get(name, plain.fmean)(of) for name, of in sorted(columns.items())}

@@ -22,7 +22,7 @@ def make_engine(location: Location, query: str) -> Engine:
     path = location.path
     if path is None:
         return server_engine(location)
-    # A connection lasts one transaction: none is open when a process forks its data loaders or is killed.
+    # A connection lasts one transaction: none is in use when a process forks its data loaders or is killed.
     engine = create_engine("sqlite://", poolclass=NullPool, creator=lambda: connect(path, query))
     event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", begin)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from normbench_cli.store.schema import HEAD, VERSION_TABLE
 BUSY_SECONDS = 30
 MAGIC = b"SQLite format 3\0"
 CHOOSE = "name another file with --db or NORMBENCH_DB"
+HELD: list[Path] = []  # the files that this process holds open
 RESTORE = "restore a backup (see `normbench db backup`), or " + CHOOSE
 
 
@@ -90,9 +93,38 @@ def glance(path: Path) -> str:
     return "mode=ro" if has_log(path) else "immutable=1"
 
 
+def log_of(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
 def has_log(path: Path) -> bool:
-    log = path.with_name(path.name + "-wal")
+    log = log_of(path)
     return log.exists() and log.stat().st_size > 0
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Meanwhile transactions are quick.  When the last connection to a file is closed SQLite brings its log into it,
+    which waits for the disk twice; while an idle one is open it does so when the log has grown."""
+    with closing(connect(path)) as idle:
+        idle.execute("PRAGMA schema_version").fetchall()  # only now it has the file open
+        HELD.append(path.resolve())
+        try:
+            yield
+        finally:
+            HELD.remove(path.resolve())
+
+
+def sync_log(path: Path) -> None:
+    """Wait until the log is on the disk.  Without one, all is in the file, and SQLite has waited for that."""
+    try:
+        log = os.open(log_of(path), os.O_RDWR)
+    except OSError:
+        return
+    try:
+        os.fsync(log)
+    finally:
+        os.close(log)
 
 
 def file_version(path: Path) -> str | None:
@@ -104,7 +136,8 @@ def file_version(path: Path) -> str | None:
             return None
         if not path.is_file():
             raise DatabaseError(f"the database {path} is not a regular file", CHOOSE)
-        check_header(path)
+        if path.resolve() not in HELD:  # closing a file that it holds, a process loses its locks on it
+            check_header(path)
         with closing(connect(path, glance(path))) as connection:
             listing = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             tables = [name for (name,) in listing]

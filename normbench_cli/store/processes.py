@@ -19,12 +19,12 @@ def this_process() -> dict[str, str | int | float]:
     return {"host": socket.gethostname(), "pid": os.getpid(), "process_started": psutil.Process().create_time()}
 
 
-def is_gone(run: Run, moment: datetime) -> bool:
+def is_gone(run: Run, moment: datetime, grace: timedelta = GRACE) -> bool:
     """Whether a running run's process has ended without a word."""
     silent = moment - run.heartbeat_at
     if run.host != socket.gethostname():
         return silent > SILENCE
-    return silent > GRACE and not is_alive(run.pid, run.process_started)
+    return silent > grace and not is_alive(run.pid, run.process_started)
 
 
 def is_alive(pid: int, started: float) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from types import TracebackType
 from typing import Any
 
@@ -15,8 +16,8 @@ from normbench_cli import places
 from normbench_cli.errors import NormbenchError
 from normbench_cli.metrics import MetricName
 from normbench_cli.store.engine import explain, make_engine, version_of
-from normbench_cli.store.location import Location, NoDatabase, need_head, read_location
-from normbench_cli.store.processes import is_gone, this_process
+from normbench_cli.store.location import Location, NoDatabase, held, need_head, read_location, sync_log
+from normbench_cli.store.processes import GRACE, is_gone, this_process
 from normbench_cli.store.records import facts_hash, metric_rows, now, sample_row
 from normbench_cli.store.schema import STATES, Environment, Metric, Run, Sample
 
@@ -80,6 +81,20 @@ class Store:
         engine = self._engine.execution_options(writes=True)
         with explain(self.location), Session(engine, expire_on_commit=False) as session, session.begin():
             yield session
+
+    @contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """For the time of a run, in which transactions shall not take long."""
+        with ExitStack() as stack:
+            if self.location.path is not None:
+                with explain(self.location):
+                    stack.enter_context(held(self.location.path))
+            yield
+
+    def sync(self) -> None:
+        """Wait until all that was recorded would outlast a power cut."""
+        if self.location.path is not None:
+            sync_log(self.location.path)
 
     def begin(
         self,
@@ -164,11 +179,15 @@ class Store:
     def take_up(self, run_id: str, step: int | None) -> None:
         """Make a run that ended early this process's again, as it was after a step: what was measured later goes.
 
+        ``step`` 0: all goes, for what is measured before the first step is measured again.
         ``step`` None: of a cross-validation, what belongs to single folds stays and the rest is made again.
         """
         moment = now()
-        late = Metric.condition.not_like("fold%") if step is None else Metric.step > step
+        late = Metric.condition.not_like("fold%") if step is None else Metric.step > (step or -1)
         with self.writing() as session:
+            taken = session.scalar(select(Run.pid).where(Run.id == run_id, Run.state == "running"))
+            if taken is not None:  # by another that was told to resume it at the same time
+                raise NormbenchError(f"run {run_id} is running by now, in process {taken}", "let it end")
             session.execute(delete(Metric).where(Metric.run_id == run_id, late))
             if step is not None:
                 session.execute(delete(Sample).where(Sample.run_id == run_id, Sample.first_step + Sample.count > step))
@@ -184,16 +203,17 @@ class Store:
             change = update(Run).where(Run.id == run_id)
             session.execute(change.values(state=state, message=message, heartbeat_at=moment, finished_at=moment))
 
-    def sweep(self) -> list[str]:
-        """Mark running runs whose process is gone as interrupted; their ids."""
+    def sweep(self, grace: timedelta = GRACE) -> list[str]:
+        """Mark running runs whose process is gone, and was silent for the grace time, as interrupted; their ids."""
         moment = now()
         with self.reading() as session:
             running = session.scalars(select(Run).where(Run.state == "running"))
-            gone = [run for run in running if is_gone(run, moment)]
+            gone = [run for run in running if is_gone(run, moment, grace)]
         if gone:
             with self.writing() as session:
                 for run in gone:
-                    change = update(Run).where(Run.id == run.id, Run.state == "running")
+                    as_it_was = (Run.state == "running", Run.heartbeat_at == run.heartbeat_at)  # not resumed meanwhile
+                    change = update(Run).where(Run.id == run.id, *as_it_was)
                     message = "its process ended without a word"
                     session.execute(change.values(state="interrupted", message=message, finished_at=run.heartbeat_at))
         return [run.id for run in gone]

@@ -14,7 +14,7 @@ CPU = torch.device("cpu")
 
 
 def save(folder, step=1):
-    return checkpoint.save(folder, step, {"model": {"w": torch.full((3,), step)}, "step": step})
+    return checkpoint.save(folder, step, {"model": {"w": torch.full((3,), float(step))}, "step": step})
 
 
 def test_what_is_saved_is_loaded_and_the_last_two_are_kept(tmp_path):
@@ -29,13 +29,34 @@ def test_what_is_saved_is_loaded_and_the_last_two_are_kept(tmp_path):
     ]
 
 
-def test_a_truncated_newest_one_falls_back_to_the_one_before(tmp_path):
+def truncate(path):
+    path.write_bytes(path.read_bytes()[:200])
+
+
+def flip_a_weight(path):
+    """Torch itself would load this and say nothing."""
+    content, value = path.read_bytes(), torch.full((3,), 2.0).numpy().tobytes()
+    assert value in content
+    path.write_bytes(content.replace(value, b"\1" + value[1:]))
+
+
+@pytest.mark.parametrize("damage", [truncate, flip_a_weight])
+def test_a_damaged_newest_one_falls_back_to_the_one_before(tmp_path, damage):
     save(tmp_path, 1)
     newest = save(tmp_path, 2)
-    newest.write_bytes(newest.read_bytes()[:200])
+    damage(newest)
     loaded, (line,) = checkpoint.load(tmp_path, CPU)
     assert loaded["step"] == 1
     assert str(newest) in line
+
+
+def test_what_a_killed_process_left_goes_with_the_next_one(tmp_path):
+    """A file that was being written, old ones that were to go, and later ones that were damaged, or would be newest."""
+    for step in (1, 2, 3, 7, 8):
+        (tmp_path / f"checkpoint-{step:09d}.pt").write_bytes(b"")
+    (tmp_path / "checkpoint-000000005.writing").write_bytes(b"half")
+    kept = [tmp_path / "checkpoint-000000003.pt", save(tmp_path, 4)]
+    assert sorted(tmp_path.iterdir()) == kept
 
 
 def test_a_file_that_was_being_written_is_not_a_checkpoint(tmp_path):

@@ -31,7 +31,7 @@ def test_runs_come_newest_first_with_settings_as_they_were(store, enter):
         (["norm=batchnorm", "norm=their.module:Norm"], {1, 2, 3}),
         (["norm=batchnorm", "seed=2"], {2}),
         (["lr=1e-1"], {1}),
-        (["iterations=none", "compile=false"], {1, 2, 3}),
+        (["iterations=none", "folds=0"], {1, 2, 3}),
         (["batch_size=65"], set()),
     ],
 )
