@@ -171,7 +171,7 @@ def first_block(model: nn.Module) -> str:
     several = [
         name
         for name, module in model.named_modules()
-        if re.search(r"(^|\.)\d+$", name) and len(dict(weights_of(module))) > 1
+        if re.search(r"(^|\.)\d+$", name) and sum(w.startswith("weights/l2/") for w, _ in weights_of(module)) > 1
     ]
     innermost = (name for name in several if not any(other.startswith(f"{name}.") for other in several))
     return next(innermost, "")

@@ -162,6 +162,11 @@ def test_the_first_block_is_found(net, block):
     assert first_block(net) == block
 
 
+@pytest.mark.parametrize("norm", ["none", "batchnorm", "popnorm", "weightnorm", "spectralnorm"])
+def test_it_is_the_same_block_under_every_norm(norm):
+    assert first_block(MODELS.build("resnet20", norm=norm)) == "stages.0.0"
+
+
 @pytest.mark.parametrize("wrong", [{"every": 0}, {"channel": 99}])
 def test_wrong_settings_are_one_sentence(wrong):
     with pytest.raises(ValueError, match=r"every|channel"):
