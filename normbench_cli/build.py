@@ -68,8 +68,8 @@ def remarks(config: RunConfig) -> Iterator[str]:
     share = getattr(OBJECTIVES.build(config.objective), "eps", 0.0)
     if 0 < share * config.batch_size < 1:
         yield (
-            f"{config.objective} leaves out a share of {share:g}, which of a batch of {config.batch_size} is no sample; "
-            f"from a batch of {math.ceil(1 / share)} on, or a share of {1 / config.batch_size:.2g}, it leaves out one"
+            f"{config.objective} leaves out a share of {share:g}: no sample of a batch of {config.batch_size}; "
+            f"one from a batch of {math.ceil(1 / share)} on, or from a share of {1 / config.batch_size:.2g}"
         )
 
 

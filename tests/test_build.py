@@ -57,7 +57,11 @@ def test_channels_last_is_for_convolutions(model, last):
 
 @pytest.mark.parametrize(
     ("objective", "batch", "says"),
-    [("chi2_doro", 64, "no sample; from a batch of 100 on"), ("chi2_doro", 100, None), ("chi2_doro:eps=0", 8, None)],
+    [
+        ("chi2_doro", 64, "no sample of a batch of 64; one from a batch of 100"),
+        ("chi2_doro", 100, None),
+        ("chi2_doro:eps=0", 8, None),
+    ],
 )
 def test_a_share_of_no_sample_is_remarked(objective, batch, says):
     found = list(build.remarks(make_config({"objective": objective, "batch_size": batch})))
