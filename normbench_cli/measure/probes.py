@@ -40,6 +40,7 @@ class Probes:
         if every < 1:
             raise ValueError(f"every is {every}; give 1 or more")
         self._every, self._done = every, -1  # the last step that ended; before the first, any may be next
+        self._first = 0  # the step after the last reading
         self.steps: list[int] = []  # those that the series of the last reading belong to
         self.block = first_block(model) if block is None else block
         inside = model.get_submodule(self.block)
@@ -62,7 +63,7 @@ class Probes:
 
     def after_step(self, step: int) -> None:
         """Keep the values of this training step (from 1), if it is one to look at."""
-        self._done = step
+        self._first, self._done = self._first or step, step
         if (step - 1) % self._every:
             return
         with torch.no_grad():
@@ -73,13 +74,19 @@ class Probes:
             self._at.append(step)
 
     def read(self) -> tuple[dict[str, float], dict[str, list[float]]]:
-        """The latest values, and the series since the last reading; waits for the device once."""
-        rows, self.steps, self._rows, self._at = self._rows, self._at, [], []
+        """The latest values, and the series since the last reading: a value for each of `steps`, NaN where nobody
+        looked; waits for the device once."""
+        rows, looked, first = self._rows, self._at, self._first
+        self._rows, self._at, self._first, self.steps = [], [], 0, list(range(first, self._done + 1)) if first else []
         if not rows:
             return {}, {}
-        columns = torch.stack(rows).cpu().T.tolist()
-        series = dict(zip(self._names, columns, strict=True))
-        return {name: values[-1] for name, values in series.items()}, series
+        seen = torch.stack(rows).cpu()
+        series = torch.full((len(self.steps), len(self._names)), torch.nan)
+        series[torch.tensor(looked) - first] = seen
+        return (
+            dict(zip(self._names, seen[-1].tolist(), strict=True)),
+            dict(zip(self._names, series.T.tolist(), strict=True)),
+        )
 
     def close(self) -> None:
         if self._hook is not None:

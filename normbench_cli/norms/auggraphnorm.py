@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from normbench_cli.norms.fused import may_look
 from normbench_cli.norms.ggm_segmented import segment_mean, segment_sizes, segmented_median
 from normbench_cli.norms.ggm_solver import check_phi, parse_solver
+from normbench_cli.norms.solver_record import SolverRecord
 from normbench_cli.norms.statistics import working_dtype
 from normbench_cli.registry import NORMS
 
@@ -15,7 +16,7 @@ ACCELERATOR_ROUNDS = 24  # few values and many ties: bisection has to do some of
 
 
 @NORMS.register("auggraphnorm", paper="AugNorm", placement="after", graphs=True)
-class AugGraphNorm(nn.Module):
+class AugGraphNorm(SolverRecord):
     """GraphNorm with the generalized geometric median of each graph in place of its mean.
 
         s = x - alpha mu_g,   y = gamma s / sqrt(mean_g s^2 + eps) + beta,   mu_g = argmin_y sum_g |x - y|^phi
@@ -28,8 +29,6 @@ class AugGraphNorm(nn.Module):
     learn_phi: one phi a feature, learned within [1.2, 2] from ``phi``
     solver: safe or newton:iterations=4
     """
-
-    record: Tensor
 
     def __init__(
         self, num_features: int, phi: float = 1.5, eps: float = 1e-6, learn_phi: bool = False, solver: str = "safe"
@@ -83,19 +82,6 @@ class AugGraphNorm(nn.Module):
             new = [calls + 1, sum_mean + mean, torch.maximum(max_most, most), sum_share + share]
             self.record.copy_(torch.stack([*new, torch.maximum(max_error, error)]))
         return y.to(x.dtype)
-
-    def solver_statistics(self) -> dict[str, Tensor]:
-        """As augnorm's: iterations, share not converged, error bound, since the last reset."""
-        calls = self.record[0].clamp_min(1)
-        return {
-            "iterations_mean": self.record[1] / calls,
-            "iterations_max": self.record[2].clone(),
-            "unconverged": self.record[3] / calls,
-            "residual": self.record[4].clone(),
-        }
-
-    def reset_solver_statistics(self) -> None:
-        self.record.zero_()
 
     def extra_repr(self) -> str:
         return f"{self.num_features}, phi={self.fixed_phi:g}, eps={self.eps:g}, solver={self.solver}"

@@ -13,6 +13,7 @@ from normbench_cli.norms.ggm import generalized_median
 from normbench_cli.norms.ggm_normalize import Normalize, compile_ahead
 from normbench_cli.norms.ggm_passes import Plan
 from normbench_cli.norms.ggm_solver import check_phi, parse_solver
+from normbench_cli.norms.solver_record import SolverRecord
 from normbench_cli.norms.statistics import columns, like, normalize_about, working_dtype
 from normbench_cli.registry import NORMS
 
@@ -23,7 +24,7 @@ SMALL = 2**14
 
 
 @NORMS.register("augnorm", paper="AugNorm", placement="after", needs_batch=True, removes_mean=True)
-class AugNorm(nn.Module):
+class AugNorm(SolverRecord):
     """Batch normalization about the generalized geometric median instead of the mean.
 
         mu = argmin_y sum |x - y|^phi,   sigma^2 = mean (x - mu)^2,   y = gamma (x - mu) / sqrt(sigma^2 + eps) + beta
@@ -43,7 +44,6 @@ class AugNorm(nn.Module):
     running_var: Tensor
     num_batches_tracked: Tensor
     start: Tensor
-    record: Tensor
 
     def __init__(
         self,
@@ -112,20 +112,6 @@ class AugNorm(nn.Module):
         have to do it."""
         if self.fixed_phi not in (1.0, float("inf")):
             compile_ahead(x, self.weight, self.bias, self.exponent(), self.start, self.plan(x))
-
-    def solver_statistics(self) -> dict[str, Tensor]:
-        """Since the last reset: iterations (mean over steps and channels, most), share of channels not converged,
-        largest error bound in standard deviations.  Tensors: nothing waits until somebody reads them."""
-        calls = self.record[0].clamp_min(1)
-        return {
-            "iterations_mean": self.record[1] / calls,
-            "iterations_max": self.record[2].clone(),
-            "unconverged": self.record[3] / calls,
-            "residual": self.record[4].clone(),
-        }
-
-    def reset_solver_statistics(self) -> None:
-        self.record.zero_()
 
     def _load_from_state_dict(self, state: Mapping[str, Any], prefix: str, *args: Any) -> None:
         """A BatchNorm's state fits: it lacks only where to start."""

@@ -50,7 +50,7 @@ def by_step(store: Store, runs: pd.DataFrame, name: str) -> pd.DataFrame:
     for run in runs.itertuples():
         values = series(store, run.id, name)
         if len(values):
-            parts.append(thinned(values).assign(group=run.group))
+            parts.append(thinned(values).dropna().assign(group=run.group))  # not looked at in every step
     return pd.concat(parts) if parts else pd.DataFrame()
 
 

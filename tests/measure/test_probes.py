@@ -57,12 +57,26 @@ def test_the_chosen_channel_of_the_first_batch_norm():
     probes = Probes(net, every=2, channel=3)
     train(net, 5, probes)
     _, series = probes.read()
-    assert probes.steps == [1, 3, 5]
-    for row, (x, gamma, beta) in enumerate(seen[::2]):
+    assert probes.steps == [1, 2, 3, 4, 5]
+    assert [value == value for value in series["weights/l2"]] == [True, False, True, False, True]  # in its own step
+    for row, (x, gamma, beta) in list(enumerate(seen))[::2]:
         values = x[:, 3].double()
         want = (gamma[3] ** 2 - values.var(correction=0)).abs(), (beta[3] - values.mean()).abs()
         assert series["bn/gamma2_minus_sigma2"][row] == pytest.approx(want[0].item(), rel=1e-4)
         assert series["bn/beta_minus_mu"][row] == pytest.approx(want[1].item(), rel=1e-4, abs=1e-6)
+
+
+def test_a_reading_begins_after_the_one_before():
+    net = resnet()
+    probes = Probes(net, every=3)
+    train(net, 2, probes)
+    probes.read()
+    for step in (3, 4, 5):
+        probes.after_step(step)
+    latest, series = probes.read()
+    assert probes.steps == [3, 4, 5]
+    assert [value == value for value in series["weights/l2"]] == [False, True, False]
+    assert latest["weights/l2"] == pytest.approx(series["weights/l2"][1])
 
 
 def test_direction_and_length_of_weight_normalized_layers():

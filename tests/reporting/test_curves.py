@@ -41,6 +41,16 @@ def test_without_a_series_there_is_a_point_an_epoch(store):
     assert points["mean"].tolist() == pytest.approx([0.45, 0.85])
 
 
+def test_steps_that_nobody_looked_at_are_left_out(store, home):
+    with Store.open() as opened:
+        run_id = opened.begin({"norm": "none", "epochs": 1}, "n", {"host": "here"}, argv=[])
+        opened.record(run_id, {}, epoch=1, step=4, samples={"weights/l2": [1.0, float("nan"), 3.0, float("nan")]})
+        opened.end(run_id, "finished")
+    points = curves(store, Question(where=["norm=none"]), "weights/l2")
+    assert points["at"].tolist() == [1, 3]
+    assert points["mean"].tolist() == [1, 3]
+
+
 def test_long_series_are_averaged_over_stretches():
     short = thinned(pd.Series(range(10 * MOST_POINTS), dtype="float32"))
     assert len(short) == MOST_POINTS
