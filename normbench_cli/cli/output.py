@@ -18,19 +18,31 @@ def print_table(rows: Sequence[Row], title: str = "", caption: str = "") -> None
     if not sys.stdout.isatty():
         say("\n".join([*([title] if title else []), plain(rows), *(["", caption] if caption else [])]))
         return
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, caption=caption or None, title_justify="left", caption_justify="left")
+    console = Console()
+    table = Table(
+        title=title or None,
+        caption=caption or None,
+        title_justify="left",
+        caption_justify="left",
+        box=SIMPLE_HEAD,
+        collapse_padding=True,
+    )
+    longest = {column: longest_word(rows, column) for column in columns_of(rows)}
+    fits = sum(longest.values()) + 2 * len(longest) + 6 <= console.width  # with the gaps and the edges
     for column in columns_of(rows):
         side: Any = "right" if is_numeric(rows, column) else "left"
         single = is_numeric(rows, column) and not any(" " in row.get(column, "") for row in rows)
-        # on a narrow terminal cells fold; a number in two pieces would be misread
-        table.add_column(Text(column), justify=side, no_wrap=single, overflow="fold")
+        # on a narrow terminal cells fold, between words if that is enough; a number in two pieces would be misread
+        least = longest[column] if fits else None
+        table.add_column(Text(column), justify=side, no_wrap=single and not fits, min_width=least, overflow="fold")
     for row in rows:
         table.add_row(*(Text(row.get(column, "")) for column in columns_of(rows)))
-    Console().print(table)
+    console.print(table)
 
 
 def plain(rows: Sequence[Row]) -> str:
@@ -49,6 +61,12 @@ def plain(rows: Sequence[Row]) -> str:
 
 def columns_of(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(column for row in rows for column in row))
+
+
+def longest_word(rows: Sequence[Row], column: str) -> int:
+    return max(
+        (len(word) for text in (column, *(row.get(column, "") for row in rows)) for word in text.split()), default=0
+    )
 
 
 def is_numeric(rows: Sequence[Row], column: str) -> bool:

@@ -39,7 +39,16 @@ def test_a_terminal_gets_a_drawn_table_with_words_as_they_are(monkeypatch):
     print_table([{"note": "[red]not markup[/red]"}], title="title", caption="caption")
     shown = sys.stdout.getvalue()
     assert "[red]not markup[/red]" in shown
-    assert "━" in shown
+    assert "─" in shown
+
+
+def test_on_a_narrow_terminal_words_stay_whole_while_they_can(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    row = {"run": "ea8a4100", "norm": "batchnorm", "train loss at the end": "0.0268", "saved for backward": "45.8 MiB"}
+    monkeypatch.setenv("COLUMNS", "44")
+    print_table([row])
+    assert {"ea8a4100", "batchnorm", "0.0268"} <= set(sys.stdout.getvalue().split())
 
 
 @pytest.mark.parametrize("tty", [False, True])
