@@ -46,7 +46,7 @@ def test_on_a_narrow_terminal_words_stay_whole_while_they_can(monkeypatch):
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setenv("TERM", "xterm")
     row = {"run": "ea8a4100", "norm": "batchnorm", "train loss at the end": "0.0268", "saved for backward": "45.8 MiB"}
-    monkeypatch.setenv("COLUMNS", "44")
+    monkeypatch.setenv("COLUMNS", "46")
     print_table([row])
     assert {"ea8a4100", "batchnorm", "0.0268"} <= set(sys.stdout.getvalue().split())
 
