@@ -150,8 +150,8 @@ class Registry:
         return Spec(entry, typed)
 
     def parse_all(self, text: str) -> list[Spec]:
-        """The parts of a joined spec such as ``ws+gn``; usually one."""
-        return [self.parse(part) for part in split_joined(text)]
+        """The parts of a joined spec such as ``ws+gn``; usually one, and always where nothing is joined but norms."""
+        return [self.parse(part) for part in (split_joined(text) if self.kind == "norm" else [text])]
 
     def canonical(self, text: str) -> str:
         return "+".join(str(spec) for spec in self.parse_all(text))

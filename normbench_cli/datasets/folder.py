@@ -31,7 +31,7 @@ def folder(
 
     With both val and test, the one chooses the epoch and the other gives the scores; both have train's classes.  The
     path is taken from the working folder and is part of the run's identity.  It ends at a comma: where the real one has
-    a comma in it, or a plus before a letter, make a link to it.
+    a comma in it, make a link to it.
 
     size: of the images a network sees.  augment, crop: as for imagenet.  mean, std: of each channel of pixels in 0-1,
     parted by slashes, or one number for all; ImageNet's, unless they are given.  damaged: skip leaves out an image that

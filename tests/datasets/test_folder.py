@@ -33,6 +33,12 @@ def test_splits_labels_and_shape(pictures):
     assert batch.groups is None
 
 
+@pytest.mark.parametrize("at", ["cats+dogs", "a:b", "x=y", "two words"])
+def test_names_of_folders_that_could_be_mistaken_for_syntax(pictures, at):
+    spec = DATASETS.canonical(f"folder:path={pictures(COUNTS, at=at)},size=16")
+    assert len(DATASETS.build(spec).train) == 17
+
+
 def test_val_alone_is_what_is_tested(pictures):
     data = load(pictures({"train/a": 2, "train/b": 2, "val/a": 1, "val/b": 2}))
     assert data.validation is None
