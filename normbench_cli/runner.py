@@ -22,7 +22,6 @@ from normbench_cli.engine.records import Progress as Look
 from normbench_cli.errors import NormbenchError
 from normbench_cli.measure.environment import environment
 from normbench_cli.store import Store
-from normbench_cli.store.queries import series, series_names
 
 SECONDS_BETWEEN_BEATS = 15
 Watch = Callable[[Look | Record | Notice], None]
@@ -120,6 +119,8 @@ def end_diverged(run_id: str, config: RunConfig, store: Store, diverged: Diverge
 
 def resume_folds(run_id: str, config: RunConfig, store: Store, watch: Watch) -> Outcome:
     """Go on with a cross-validation: the folds whose curves are recorded in full are not trained again."""
+    from normbench_cli.store.queries import series, series_names  # they load pandas, which training does without
+
     recorded = {name: series(store, run_id, name).tolist() for name in series_names(store, run_id)}
     finished = finished_folds(recorded, config.epochs or 0, store.latest_metrics(run_id))
     store.take_up(run_id, None)
