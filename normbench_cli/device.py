@@ -8,6 +8,7 @@ import platform
 import shutil
 import time
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,14 @@ def has_compiler(device: torch.device) -> bool:
     if on_accelerator(device):
         return importlib.util.find_spec("triton") is not None
     return any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "clang++", "cl"))
+
+
+@cache
+def onednn_is_faster() -> bool:
+    """Whether oneDNN, rather than MKL, multiplies float32 matrices by the whole width of this processor's registers:
+    MKL does not where a processor with AVX-512 is not Intel's."""
+    whole = torch.backends.mkldnn.is_available() and torch.backends.cpu.get_cpu_capability() == "AVX512"
+    return whole and torch.backends.mkl.is_available() and "Intel" not in device_name(torch.device("cpu"))
 
 
 def gradient_scaler(device: torch.device, amp: str) -> torch.amp.GradScaler:

@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "store": set(),
     "reporting": {"store"},
     **{name: {"vision"} for name in COMPONENTS},
+    "models": {"vision", "device"},
     "datasets": {"vision", "device"},
     **{name: set() for name in ANYONE},
 }

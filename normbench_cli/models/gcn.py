@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from normbench_cli.models.graph_layers import Batch, Dropout, product, sum_of_nodes
 from normbench_cli.models.layers import Layers
+from normbench_cli.models.rows import RowsLinear
 from normbench_cli.registry import MODELS
 
 Counting = Literal["graphnorm", "paper"]
@@ -87,7 +88,7 @@ class GCN(GraphClassifier):
 
         def block(inputs: int, first: bool) -> nn.Module:
             def op(bias: bool) -> nn.Module:
-                linear = nn.Linear(inputs, hidden, bias=False)
+                linear = RowsLinear(inputs, hidden, bias=False)
                 nn.init.xavier_uniform_(linear.weight)
                 return GraphConvolution(layers.weights(linear), inputs, hidden, bias)
 

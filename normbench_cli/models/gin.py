@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from normbench_cli.models.gcn import Counting, GraphClassifier
 from normbench_cli.models.graph_layers import Batch, GraphSequence, PerNode, product
 from normbench_cli.models.layers import Layers
+from normbench_cli.models.rows import RowsLinear
 from normbench_cli.registry import MODELS
 
 
@@ -47,7 +48,7 @@ class GIN(GraphClassifier):
 
         def linear(inputs: int, first: bool) -> nn.Module:
             def op(bias: bool) -> nn.Module:
-                return PerNode(layers.weights(nn.Linear(inputs, hidden, bias=bias)))
+                return PerNode(layers.weights(RowsLinear(inputs, hidden, bias=bias)))
 
             return layers.graph(op, inputs, hidden, first=first)
 

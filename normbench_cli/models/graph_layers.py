@@ -74,8 +74,10 @@ class _Product(torch.autograd.Function):
 
 
 def times(matrix: Tensor, x: Tensor) -> Tensor:
-    """Torch has no sparse product on `meta`, where only shapes are asked for."""
-    return torch.empty_like(x) if x.device.type == "meta" else matrix @ x
+    """`matrix @ x`, written where it is to lie: `@` fills a matrix with zeros first and copies that once.  Torch has no
+    sparse product on `meta`, where only shapes are asked for."""
+    y = x.new_empty(x.shape)
+    return y if x.device.type == "meta" else y.addmm_(matrix, x, beta=0)
 
 
 def product(matrix: Tensor, x: Tensor) -> Tensor:
