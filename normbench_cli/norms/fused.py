@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
 import threading
 import warnings
 from collections.abc import Callable, Hashable, Sequence
+from functools import cache
 from typing import Any
 
 import torch
@@ -95,16 +97,11 @@ class Fused:
 
         given: list[Any] = [t.detach() for t in tensors if t is not None]
         try:
-            from torch._inductor import compile as inductor
-            from torch.fx.experimental.proxy_tensor import make_fx
+            from torch._inductor import config
 
-            with warnings.catch_warnings(), torch.no_grad():
+            with warnings.catch_warnings(), torch.no_grad(), config.patch(_settings()):
                 warnings.simplefilter("ignore")
-                if any_rows:
-                    run = _for_any_rows(plain, given)
-                else:
-                    run = inductor(make_fx(plain, tracing_mode="fake")(*given), given)
-                run(*given)  # the first call may still find the C++ compiler missing
+                run = _compiled(plain, given, any_rows)
         except Exception as error:
             Fused.broken = True
             log.warning("norm layers run uncompiled: %s", str(error).partition("\n")[0])
@@ -112,6 +109,39 @@ class Fused:
         if all(present):
             return run
         return lambda *all_of_them: run(*(t for t in all_of_them if t is not None))
+
+
+def _compiled(function: Callable[..., Any], given: Sequence[Tensor], any_rows: bool) -> Callable[..., Any]:
+    from torch._inductor import compile as inductor
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    if any_rows:
+        run = _for_any_rows(function, given)
+    else:
+        run = inductor(make_fx(function, tracing_mode="fake")(*given), list(given))
+    run(*given)  # the first call may still find the C++ compiler missing
+    return run
+
+
+@cache
+def _settings() -> dict[str, Any]:
+    """Inductor compiles a test program for each kind of vector instructions that the processor has, which takes longer
+    than all our kernels together.  That the C++ compiler knows their names is as good, and it says so at once."""
+    from torch._inductor import config, cpu_vec_isa
+    from torch._inductor.cpp_builder import get_cpp_compiler
+
+    if config.cpp.vec_isa_ok is not None:  # the user has decided
+        return {}
+    try:
+        here = cpu_vec_isa.x86_isa_checker()
+        kinds = [kind for kind in cpu_vec_isa.supported_vec_isa_list if all(part in here for part in str(kind).split())]
+        flags = [flag for kind in kinds for flag in kind.build_arch_flags().split()]
+        command = [get_cpp_compiler(), *flags, "-E", "-x", "c++", os.devnull]
+        known = bool(flags) and subprocess.run(command, capture_output=True).returncode == 0
+    except Exception as error:  # another processor, compiler or torch: inductor's own way is slower, and always right
+        log.debug("inductor tests the vector instructions itself: %s", error)
+        known = False
+    return {"cpp.vec_isa_ok": True} if known else {}
 
 
 def _for_any_rows(function: Callable[..., Any], given: Sequence[Tensor]) -> Callable[..., Any]:
