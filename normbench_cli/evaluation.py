@@ -17,15 +17,17 @@ from normbench_cli.corruptions.selection import Cell, select
 from normbench_cli.datasets.base import Standardize
 from normbench_cli.device import pick_device
 from normbench_cli.engine import checkpoint
-from normbench_cli.engine.evaluate import score
+from normbench_cli.engine.damage import news_of_damage
+from normbench_cli.engine.evaluate import score, score_each
 from normbench_cli.engine.loop import Training
+from normbench_cli.engine.records import Notice
 from normbench_cli.errors import NormbenchError
 from normbench_cli.registry import ATTACKS, CORRUPTIONS, DATASETS
 from normbench_cli.runner import Outcome, fitting
 from normbench_cli.store import Store
 
-Watch = Callable[[Cell], None]
-__all__ = ["Cell", "check", "evaluate", "select"]
+Watch = Callable[[Sequence[Cell] | Notice], None]
+__all__ = ["Cell", "Notice", "check", "evaluate", "select"]
 
 
 def check(run_id: str, store: Store, cells: Sequence[Cell]) -> None:
@@ -52,21 +54,29 @@ def evaluate(
     device_name: str = "auto",
     attacks: Sequence[str] = (),
     cells: Sequence[Cell] = (),
-    watch: Watch = lambda cell: None,
+    watch: Watch = lambda news: None,
 ) -> Outcome:
     """Score a finished run's checkpoint, and add what was measured to the run, one part after the other.
 
-    `watch` is told of every cell that is about to be measured.
+    `watch` is told which cells are about to be measured, and what there is to say.
     """
     config = make_config(config_of(run_id, store).to_dict() | {"device": device_name})
-    saved, _ = checkpoint.load(places.run_folder(run_id), pick_device(device_name))
+    saved, damaged = checkpoint.load(places.run_folder(run_id), pick_device(device_name))
     training = build.build(config)
+    if saved["step"] < training.steps:
+        raise NormbenchError(
+            "; ".join(damaged) or f"the last checkpoint of run {run_id} is missing",
+            f"the one before it, of step {saved['step']} of {training.steps}, is not what the run came to; "
+            "train the run again with --rerun",
+        )
     with fitting(run_id):
         training.model.load_state_dict(saved["model"])
     data, found = build.load_data(config.data), dict[str, float]()
     for metrics in measured(training, data, attacks, cells, watch):
         store.record(run_id, metrics, epoch=None, step=training.steps)
         found |= metrics
+        for notice in news_of_damage(training):
+            watch(notice)
     return Outcome(run_id, config, "finished", found)
 
 
@@ -81,14 +91,14 @@ def measured(
     yield metrics
     errors: dict[Cell, float] = {}
     for kind, same in groupby(cells, key=lambda cell: cell.kind):
-        metrics, by_severity = {}, {}
-        for cell in same:
-            watch(cell)
-            scores = score(training, training.test, Corrupted(CORRUPTIONS.build(cell.spec), data, training.device))
+        metrics, by_severity, cells_of_kind = {}, {}, list(same)
+        watch(cells_of_kind)
+        corruptions = [Corrupted(CORRUPTIONS.build(cell.spec), data, training.device) for cell in cells_of_kind]
+        for cell, scores in zip(cells_of_kind, score_each(training, training.test, corruptions), strict=True):
             metrics |= {f"test/{name}@{cell.spec}": value for name, value in scores.items()}
             by_severity[cell.severity] = 1 - scores["accuracy"]
         if len(by_severity) == len(SEVERITIES):
-            errors[cell] = metrics[f"test/corruption_error@{kind}"] = fmean(by_severity.values())
+            errors[cells_of_kind[0]] = metrics[f"test/corruption_error@{kind}"] = fmean(by_severity.values())
         yield metrics
     if means := mean_errors(errors):
         yield means
@@ -124,8 +134,7 @@ class Corrupted:
 def attacked(training: Training, data: Any, spec: str, clean: float) -> dict[str, float]:
     """Scores under an attack: as they are, what they lost against clean ones, and what the clipping alone does."""
     attack = ATTACKS.build(spec, mean=data.mean, std=data.std)
-    scores = score(training, training.test, attack)
-    clipped = score(training, training.test, lambda model, x, y: attack.clip_only(x))
+    scores, clipped = score_each(training, training.test, [attack, lambda model, x, y: attack.clip_only(x)])
     found = {f"test/{name}@{spec}": value for name, value in scores.items()}
     found[f"test/accuracy_drop@{spec}"] = clean - scores["accuracy"]
     found[f"test/accuracy_clip_only@{spec}"] = clipped["accuracy"]

@@ -14,7 +14,7 @@ from normbench_cli.registry import ATTACKS, CORRUPTIONS
 from normbench_cli.specs import expand, split_list
 
 if TYPE_CHECKING:
-    from normbench_cli.evaluation import Cell
+    from normbench_cli.evaluation import Cell, Notice
     from normbench_cli.runner import Outcome
 
 
@@ -108,13 +108,24 @@ def corruption_rows(outcome: Outcome, cells: Sequence[Cell]) -> list[dict[str, s
 
 
 @contextmanager
-def progress(total: int, quiet: bool) -> Iterator[Callable[[Cell], None]]:
-    """Which corruption is being measured, on stderr if that is a terminal."""
+def progress(total: int, quiet: bool) -> Iterator[Callable[[Sequence[Cell] | Notice], None]]:
+    """Which corruption is being measured, on stderr if that is a terminal; and what there is to say."""
     from rich.console import Console
     from rich.progress import Progress
 
+    from normbench_cli.evaluation import Notice
+
     console = Console(stderr=True)
     with Progress(console=console, disable=quiet or not total or not console.is_terminal, transient=True) as bars:
-        task = bars.add_task("", total=total)
-        begun = iter(range(total))
-        yield lambda cell: bars.update(task, description=cell.spec, completed=next(begun))
+        task, begun = bars.add_task("", total=total), 0
+
+        def watch(news: Sequence[Cell] | Notice) -> None:
+            nonlocal begun
+            if isinstance(news, Notice):
+                if not quiet:
+                    bars.console.print(news.text, highlight=False, soft_wrap=True, markup=False)
+                return
+            bars.update(task, description=news[0].kind, completed=begun)
+            begun += len(news)
+
+        yield watch

@@ -10,7 +10,7 @@ from normbench_cli.cli import options
 from normbench_cli.config import FIELDS, RunConfig, make_config, read_seeds, read_settings
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, Registry
-from normbench_cli.specs import show_value, split_list
+from normbench_cli.specs import split_list
 
 GRID = ("norm", "act", "model", "data", "objective")
 
@@ -115,6 +115,7 @@ def make_grid(values: dict[str, Any], axes: dict[str, list[str] | None], seeds: 
 def run(configs: list[RunConfig], db: str | None, *, rerun: bool, json: bool, quiet: bool) -> int:
     """Check every cell, run those that have no result yet, show how they ended."""
     from normbench_cli import places, runner
+    from normbench_cli.cli.outcomes import show
     from normbench_cli.cli.output import hint, print_json
     from normbench_cli.cli.progress import Watcher, stoppable
     from normbench_cli.store import Store
@@ -125,7 +126,7 @@ def run(configs: list[RunConfig], db: str | None, *, rerun: bool, json: bool, qu
         wanted = configs if rerun or len(configs) == 1 else runner.new_configs(store, configs)
         skipped = len(configs) - len(wanted)
         outcomes = []
-        with Watcher(len(wanted), quiet=quiet or json) as watcher:
+        with Watcher(len(wanted), quiet=quiet) as watcher:
             if len(configs) == 1:
                 watcher.begin(wanted[0])
                 outcomes.append(runner.execute(wanted[0], store, watcher))
@@ -152,11 +153,12 @@ def run(configs: list[RunConfig], db: str | None, *, rerun: bool, json: bool, qu
 def go_on(run: str, db: str | None, *, json: bool, quiet: bool) -> int:
     """Resume a run and show how it ended."""
     from normbench_cli import runner
+    from normbench_cli.cli.outcomes import show
     from normbench_cli.cli.output import print_json
     from normbench_cli.cli.progress import Watcher, stoppable
     from normbench_cli.store import Store
 
-    with Store.open(db, create=False) as store, stoppable(), Watcher(1, quiet=quiet or json) as watcher:
+    with Store.open(db, create=False) as store, stoppable(), Watcher(1, quiet=quiet) as watcher:
         outcome = runner.resume(run, store, watcher)
     if json:
         print_json({"runs": [outcome.to_json()]})
@@ -168,92 +170,13 @@ def go_on(run: str, db: str | None, *, json: bool, quiet: bool) -> int:
 def foretell(configs: list[RunConfig], *, json: bool) -> int:
     """Say of every cell what it is, which norm layers it has and where, how many steps it takes and about how long."""
     from normbench_cli import runner
-    from normbench_cli.cli.output import print_json, print_table
+    from normbench_cli.cli.outcomes import show_outlines
+    from normbench_cli.cli.output import print_json
     from normbench_cli.outline import outline
 
     outlines = [outline(config) for config in runner.check(configs)]
     if json:
         print_json({"runs": [one.to_json() for one in outlines]})
-        return EXIT_OK
-    for one in outlines:
-        print_table([{"setting": name, "value": as_written(value)} for name, value in one.config.to_dict().items()])
-        if one.norms:
-            print_table([vars(norm) for norm in one.norms])
-    print_table(
-        [
-            {
-                **{name: str(getattr(one.config, name)) for name in (*GRID, "seed")},
-                "fingerprint": one.config.fingerprint(),
-                "parameters": f"{one.parameters:,}",
-                "norm layers": str(len(one.norms)),
-                "steps": f"{one.steps:,}",
-                "about": duration(one.seconds),
-                "memory": mebibytes(one.memory_bytes),
-            }
-            for one in outlines
-        ]
-    )
-    total = sum(one.seconds for one in outlines)
-    print(f"Nothing was trained or recorded. All of it would take about {duration(total)}, by a few steps tried.")
+    else:
+        show_outlines(outlines)
     return EXIT_OK
-
-
-def as_written(value: Any) -> str:
-    return "by trial" if value is None else show_value(value)
-
-
-def duration(seconds: float) -> str:
-    """45 s, 12 min, 3.5 h."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def show(outcomes: list[Any]) -> None:
-    """A row a run: what it was, how it ended, its last measurements."""
-    from normbench_cli.cli.output import print_table
-
-    rows = []
-    for outcome in outcomes:
-        metric = outcome.metrics.get
-        rows.append(
-            {
-                "run": outcome.run_id,
-                "norm": outcome.config.norm,
-                "act": outcome.config.act,
-                "model": outcome.config.model,
-                "data": outcome.config.data,
-                "seed": str(outcome.config.seed),
-                "state": outcome.state,
-                "train loss": number(metric("train/loss"), "{:.4f}"),
-                "test accuracy": number(metric("test/accuracy"), "{:.2%}"),
-                "best of mean curve": over_folds(outcome.metrics, "curve_best"),
-                "best of each fold": over_folds(outcome.metrics, "best_per_fold"),
-                "last epoch": over_folds(outcome.metrics, "last"),
-                "step ms": number(metric("step_time_ms"), "{:.1f}"),
-                "samples/s": number(metric("samples_per_s"), "{:,.0f}"),
-                "solver iterations": number(metric("solver/iterations_mean"), "{:.2f}"),
-                "saved for backward": mebibytes(metric("saved_activation_bytes")),
-            }
-        )
-    if any(outcome.config.folds for outcome in outcomes):
-        print("± is the sd over folds (ddof=0); the best epochs are chosen by the score they report.")
-    filled = {name for row in rows for name, text in row.items() if text != "-"}
-    print_table([{name: text for name, text in row.items() if name in filled} for row in rows])
-    for outcome in outcomes:
-        if outcome.message:
-            print(f"{outcome.config.norm} {outcome.config.act} seed {outcome.config.seed}: {outcome.message}")
-
-
-def over_folds(metrics: dict[str, float], choice: str) -> str:
-    """Validation accuracy of a cross-validation: mean and sd (ddof=0, as in the papers) over folds."""
-    mean, sd = (metrics.get(f"validation/accuracy{part}@{choice}") for part in ("", "_sd0"))
-    return "-" if mean is None or sd is None else f"{mean:.2%} ± {sd * 100:.2f}"
-
-
-def mebibytes(value: float | None) -> str:
-    return "-" if value is None else f"{value / 2**20:.1f} MiB"
-
-
-def number(value: float | None, form: str) -> str:
-    return "-" if value is None else form.format(value)

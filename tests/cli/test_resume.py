@@ -105,6 +105,19 @@ def test_without_a_whole_checkpoint_the_records_stay(normbench, cut, damage):
     assert before["status"] == "interrupted"
 
 
+def test_an_older_checkpoint_is_not_scored_in_place_of_the_last(normbench):
+    (run,) = json.loads(normbench(*WORDS, "--json").out)["runs"]
+    before, (_, newest) = shown(normbench, run["id"]), checkpoints(run["id"])
+    for spoil, says in ((flip, f"{newest} is damaged or not one of ours"), (Path.unlink, "the last checkpoint of run")):
+        spoil(newest)
+        ended = normbench("eval", run["id"])
+        assert ended.code == 1
+        assert ended.err.count("\n") == 1
+        assert says in ended.err
+        assert "the one before it, of step 18 of 24, is not what the run came to" in ended.err
+    assert shown(normbench, run["id"]) == before
+
+
 def test_a_checkpoint_of_another_network_is_one_line(normbench, cut):
     for path in checkpoints(cut):
         content = torch.load(path, weights_only=True)

@@ -131,9 +131,16 @@ def test_a_run_from_the_command_line_names_and_counts_a_damaged_image(normbench,
     assert ended.code == 0, ended.err
     lines = [line for line in ended.err.splitlines() if "cannot be read as an image and is left out" in line]
     assert sorted(line.partition(" ")[0] for line in lines) == [str(place / "test" / "dog" / "000.png"), str(image)]
-    (run,) = json.loads(normbench(*words, f"folder:path={place},size=16", "--workers", "2", "--json").out)["runs"]
+    ended = normbench(*words, f"folder:path={place},size=16", "--workers", "2", "--json")
+    (run,) = json.loads(ended.out)["runs"]
+    assert ended.err.count("is left out") == 2  # a document on stdout keeps nothing from the person
     assert run["config"]["recipe"] == "folder"
     assert run["metrics"]["data/damaged_images"] == 2
+    ended = normbench("eval", run["id"], "--corruption", "fog:severity=1/2", "--json")
+    assert json.loads(ended.out)["runs"][0]["metrics"]["test/accuracy"] == run["metrics"]["test/accuracy"]
+    (line,) = ended.err.splitlines()
+    assert line.startswith(f"{place / 'test' / 'dog' / '000.png'} cannot be read as an image and is left out")
+    assert normbench("eval", run["id"], "-q").err == ""
     ended = normbench(*words, f"folder:path={place},size=16,damaged=fail", "-q")
     assert ended.code == 1
     assert "cannot be read as an image" in ended.err
