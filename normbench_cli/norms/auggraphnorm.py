@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from normbench_cli.norms.fused import may_look
-from normbench_cli.norms.ggm_segmented import segment_mean, segment_sizes, segmented_median
+from normbench_cli.norms.ggm_segmented import segmented_median
 from normbench_cli.norms.ggm_solver import check_phi, parse_solver
+from normbench_cli.norms.segments import segment_mean, segment_sizes, to_rows
 from normbench_cli.norms.solver_record import SolverRecord
 from normbench_cli.norms.statistics import working_dtype
 from normbench_cli.registry import NORMS
@@ -70,9 +71,9 @@ class AugGraphNorm(SolverRecord):
         found = segmented_median(
             data, self.phi, batch, num_graphs, self.iterations, 80 if look else ACCELERATOR_ROUNDS, look
         )
-        s = data - (self.alpha * found.mu)[batch]
+        s = data - to_rows(self.alpha * found.mu, batch)
         square = segment_mean(s * s, batch, num_graphs, segment_sizes(data, batch, num_graphs))
-        y = s * (self.weight * (square + self.eps).rsqrt())[batch] + self.bias
+        y = s * to_rows(self.weight * (square + self.eps).rsqrt(), batch) + self.bias
         with torch.no_grad():
             lost = (~found.converged).to(data.dtype)
             steps = found.iterations

@@ -23,6 +23,7 @@ from normbench_cli.norms.ggm_solver import (
     search,
     weights,
 )
+from normbench_cli.norms.segments import segment_mean, segment_sizes, segment_sum, to_rows
 
 
 class Found(NamedTuple):
@@ -32,19 +33,6 @@ class Found(NamedTuple):
     iterations: Tensor
     converged: Tensor
     error: Tensor
-
-
-def segment_sum(x: Tensor, batch: Tensor, segments: int) -> Tensor:
-    return x.new_zeros(segments, *x.shape[1:]).index_add_(0, batch, x)
-
-
-def segment_mean(x: Tensor, batch: Tensor, segments: int, sizes: Tensor) -> Tensor:
-    return segment_sum(x, batch, segments) / sizes.unsqueeze(-1)
-
-
-def segment_sizes(x: Tensor, batch: Tensor, segments: int) -> Tensor:
-    """Rows in each segment; an empty one counts as one row, so that nothing divides by zero."""
-    return segment_sum(torch.ones_like(x[:, 0]), batch, segments).clamp_min(1)
 
 
 def segmented_median(
@@ -81,7 +69,7 @@ class _SegmentedMedian(torch.autograd.Function):
         sizes = segment_sizes(x, batch, segments)
         rows = batch.unsqueeze(-1).expand_as(x)
         mean = segment_mean(x, batch, segments, sizes)
-        spread = segment_mean((x - mean[batch]).square(), batch, segments, sizes).sqrt()
+        spread = segment_mean((x - to_rows(mean, batch)).square(), batch, segments, sizes).sqrt()
         empty = x.new_zeros(segments, x.shape[1])
         low = empty.scatter_reduce(0, rows, x, "amin", include_self=False)
         high = empty.scatter_reduce(0, rows, x, "amax", include_self=False)
@@ -103,25 +91,25 @@ class _SegmentedMedian(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         x, phi, batch, mu, floor, unit = ctx.saved_tensors
         power = ctx.number if phi is None else phi.to(x.dtype)
-        d = x - mu[batch]
-        distance = torch.maximum(d.abs(), floor[batch])
-        w = weights(distance, power, unit[batch])
+        d = x - to_rows(mu, batch)
+        distance = torch.maximum(d.abs(), to_rows(floor, batch))
+        w = weights(distance, power, to_rows(unit, batch))
         share = grad / segment_sum(w, batch, len(mu)).clamp_min(TINY)
         dphi = None
         if phi is not None:
-            slope = segment_sum(d * w * (distance / unit[batch]).log(), batch, len(mu))
+            slope = segment_sum(d * w * (distance / to_rows(unit, batch)).log(), batch, len(mu))
             dphi = ((share * slope).sum(0) / (power - 1)).to(phi.dtype)
-        return w * share[batch], dphi, None, None, None, None, None, None
+        return w * to_rows(share, batch), dphi, None, None, None, None, None, None
 
 
 def _sums(
     x: Tensor, phi: float | Tensor, batch: Tensor, floor: Tensor, unit: Tensor, spread: Tensor
 ) -> Callable[[Tensor], Sums]:
     segments = len(floor)
-    floor, unit, reach = floor[batch], unit[batch], (spread * REACH)[batch]
+    floor, unit, reach = to_rows(floor, batch), to_rows(unit, batch), to_rows(spread * REACH, batch)
 
     def sums(y: Tensor) -> Sums:
-        d = x - y[batch]
+        d = x - to_rows(y, batch)
         distance = torch.maximum(d.abs(), floor)
         w = weights(distance, phi, unit)
         parts = torch.stack([d * w, w, w * (reach / distance).clamp_max(1.0)], 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from normbench_cli.norms.segments import segment_mean, segment_sizes, to_rows
 from normbench_cli.registry import NORMS
 
 
@@ -35,20 +36,18 @@ class GraphNorm(nn.Module):
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         if batch is None:
             s = wide - self.alpha * wide.mean(0)
-            moment = s.square().mean(0)
+            scale = self._scale(s.square().mean(0))
         else:
             graphs = int(batch.max()) + 1 if num_graphs is None else num_graphs
-            sizes = wide.new_zeros(graphs).index_add(0, batch, wide.new_ones(len(x))).clamp_min(1).unsqueeze(1)
-            s = wide - self.alpha * mean_of_graphs(wide, batch, sizes)[batch]
-            moment = mean_of_graphs(s.square(), batch, sizes)[batch]
-        y = s * (moment + self.eps).rsqrt()
-        if self.weight is not None and self.bias is not None:
-            y = y * self.weight + self.bias
+            sizes = segment_sizes(wide, batch, graphs)
+            s = wide - to_rows(self.alpha * segment_mean(wide, batch, graphs, sizes), batch)
+            scale = to_rows(self._scale(segment_mean(s.square(), batch, graphs, sizes)), batch)
+        y = s * scale if self.bias is None else s * scale + self.bias
         return y.to(x.dtype)
+
+    def _scale(self, moment: Tensor) -> Tensor:
+        scale = (moment + self.eps).rsqrt()
+        return scale if self.weight is None else scale * self.weight
 
     def extra_repr(self) -> str:
         return f"{self.num_features}, eps={self.eps:g}"
-
-
-def mean_of_graphs(x: Tensor, batch: Tensor, sizes: Tensor) -> Tensor:
-    return x.new_zeros(len(sizes), x.shape[1]).index_add(0, batch, x) / sizes

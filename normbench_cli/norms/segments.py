@@ -1,0 +1,26 @@
+"""Sums and means over segments of rows, such as the nodes of each graph, and the way back to the rows.
+
+batch: the segment of each row.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+
+def segment_sum(x: Tensor, batch: Tensor, segments: int) -> Tensor:
+    return x.new_zeros(segments, *x.shape[1:]).index_add(0, batch, x)
+
+
+def segment_mean(x: Tensor, batch: Tensor, segments: int, sizes: Tensor) -> Tensor:
+    return segment_sum(x, batch, segments) / sizes.unsqueeze(-1)
+
+
+def segment_sizes(x: Tensor, batch: Tensor, segments: int) -> Tensor:
+    """Rows in each segment; an empty one counts as one row, so that nothing divides by zero."""
+    return segment_sum(x.new_ones(len(x)), batch, segments).clamp_min(1)
+
+
+def to_rows(of_segments: Tensor, batch: Tensor) -> Tensor:
+    """For each row what its segment has.  Not `of_segments[batch]`, whose gradient is many times slower on a CPU."""
+    return of_segments.index_select(0, batch)
