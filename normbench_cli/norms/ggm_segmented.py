@@ -1,7 +1,7 @@
 """The generalized geometric median of each graph in a batch of graphs: rows of x belong to segments.
 
-mu[g, c] minimizes sum |x_ic - y|^phi_c over the rows i of segment g.  The search is the one of `ggm_solver`; only the
-sums differ (index_add).
+mu[g, c] minimizes sum |x_ic - y|^phi_c over the rows i of segment g; it is 0 for a segment without rows.  The search is
+the one of `ggm_solver`; only the sums differ (index_add).
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from normbench_cli.norms.ggm_solver import (
     ACCURACY,
     REACH,
     TINY,
+    Accuracy,
+    State,
     Sums,
     begin,
     newton,
@@ -24,6 +26,8 @@ from normbench_cli.norms.ggm_solver import (
     weights,
 )
 from normbench_cli.norms.segments import segment_mean, segment_sizes, segment_sum, to_rows
+
+ROUNDS_TOGETHER = 6
 
 
 class Found(NamedTuple):
@@ -79,8 +83,13 @@ class _SegmentedMedian(torch.autograd.Function):
             state = newton(mean, _sums(x, power, batch, floor, unit, spread), power, spread, plain)
         else:
             state = begin(mean, low, high, done=~torch.isfinite(mean))
-            state = search(state, _sums(x, power, batch, floor, unit, spread), power, spread, accuracy, rounds, look)
-        mu = torch.where(torch.isfinite(mean), state.y, torch.nan)
+            sums = _sums(x, power, batch, floor, unit, spread)
+            state = search(state, sums, power, spread, accuracy, min(rounds, ROUNDS_TOGETHER) if look else rounds, look)
+            if look and not bool(state.done.all()):
+                state = search_rest(state, x, power, batch, floor, unit, spread, accuracy, rounds - ROUNDS_TOGETHER)
+        nothing = (segment_sum(x.new_ones(len(x)), batch, segments) == 0).unsqueeze(-1)  # that could be searched
+        state = state._replace(error=state.error.masked_fill(nothing, 0.0), done=state.done | nothing)
+        mu = torch.where(torch.isfinite(mean), state.y, torch.nan).masked_fill(nothing, 0.0)
         ctx.save_for_backward(x, phi, batch, mu, floor, unit)
         ctx.number = number
         ctx.mark_non_differentiable(state.iterations, state.done, state.error)
@@ -100,6 +109,32 @@ class _SegmentedMedian(torch.autograd.Function):
             slope = segment_sum(d * w * (distance / to_rows(unit, batch)).log(), batch, len(mu))
             dphi = ((share * slope).sum(0) / (power - 1)).to(phi.dtype)
         return w * to_rows(share, batch), dphi, None, None, None, None, None, None
+
+
+def search_rest(
+    state: State,
+    x: Tensor,
+    phi: float | Tensor,
+    batch: Tensor,
+    floor: Tensor,
+    unit: Tensor,
+    spread: Tensor,
+    accuracy: Accuracy,
+    rounds: int,
+) -> State:
+    """Go on with those medians alone that are not found yet, which after the first steps are few: each is a segment of
+    its own, of the values of one channel."""
+    left = ~state.done
+    number = torch.full(left.shape, -1, device=x.device)
+    number[left] = torch.arange(int(left.sum()), device=x.device)
+    row, channel = (to_rows(number, batch) >= 0).nonzero().unbind(1)
+    owner = number[batch[row], channel]
+    power = phi if isinstance(phi, float) else phi.expand_as(left)[left]
+    power_of_value = power if isinstance(power, float) else to_rows(power, owner)
+    scale = spread[left]
+    sums = _sums(x[row, channel], power_of_value, owner, floor[left], unit[left], scale)
+    found = search(State(*(of_all[left] for of_all in state)), sums, power, scale, accuracy, rounds, look=True)
+    return State(*(of_all.masked_scatter(left, of_few) for of_all, of_few in zip(state, found, strict=True)))
 
 
 def _sums(

@@ -9,7 +9,7 @@ from torch.func import functional_call
 
 from normbench_cli.norms.auggraphnorm import AugGraphNorm
 from normbench_cli.norms.ggm import generalized_median
-from normbench_cli.norms.ggm_segmented import segmented_median
+from normbench_cli.norms.ggm_segmented import ROUNDS_TOGETHER, segmented_median
 
 BATCH = torch.tensor([0] * 5 + [1] * 4 + [2] * 3 + [3])
 
@@ -38,6 +38,18 @@ def test_each_segment_finds_its_own_median(phi, tied):
         assert torch.allclose(found.mu[graph], generalized_median(x[graph == BATCH], phi), atol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("phi", [1.2, 1.5, torch.tensor([1.1, 1.3, 1.7, 2.0, 4.0])])
+def test_searching_for_the_last_ones_alone_changes_nothing(phi, dtype):
+    torch.manual_seed(0)
+    batch = torch.randint(0, 40, (300,))  # in no order, and the last segments are empty
+    x = torch.cat([torch.randn(200, 5), torch.randint(0, 3, (100, 5))]).to(dtype)
+    alone, together = (segmented_median(x, phi, batch, 43, look=look) for look in (True, False))
+    assert alone.iterations.max() > ROUNDS_TOGETHER
+    assert alone.converged.all()
+    torch.testing.assert_close(alone, together, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("learn_phi", [False, True])
 def test_gradients(learn_phi):
     torch.manual_seed(0)
@@ -55,6 +67,18 @@ def test_number_of_graphs_and_single_graph_are_worked_out():
     alone = torch.zeros(13, dtype=torch.long)
     assert torch.equal(layer(x), layer(x, alone, 1))
     assert layer.solver_statistics()["unconverged"] == 0
+
+
+@pytest.mark.parametrize("options", [{}, {"learn_phi": True}, {"solver": "newton:iterations=30"}])
+def test_graphs_without_nodes_change_nothing(options):
+    torch.manual_seed(0)
+    layer, x, batch = AugGraphNorm(3, **options), torch.randn(13, 3), BATCH * 2
+    found = []
+    for graphs, of_nodes in ((4, BATCH), (8, batch)):
+        y = layer(x, of_nodes, graphs)
+        found.append([y, *torch.autograd.grad(y.square().sum(), list(layer.parameters()))])
+        assert layer.solver_statistics()["residual"] <= 1e-4
+    torch.testing.assert_close(*found)
 
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch's own tracer does
