@@ -13,9 +13,7 @@ joined, ``weight+data``.
 
 from __future__ import annotations
 
-import ast
 import importlib
-import importlib.util
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,30 +21,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from normbench_cli.entries import Entry, read_entries
 from normbench_cli.errors import UsageError
 from normbench_cli.specs import first_line, nearest, read_value, show_value, split_joined, split_spec
 
 Component = TypeVar("Component", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One component: where it is and what is known of it without importing it."""
-
-    kind: str
-    name: str
-    module: str
-    attribute: str
-    summary: str = ""
-    paper: str = ""
-    aliases: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-    def load(self) -> Callable[..., Any]:
-        target: Any = importlib.import_module(self.module)
-        for part in self.attribute.split("."):
-            target = getattr(target, part)
-        return target
 
 
 @dataclass(frozen=True)
@@ -226,29 +205,6 @@ class Registry:
         return Entry(
             self.kind, name, module, attribute, first_line(component.__doc__), own.paper if own else "", (), facts
         )
-
-
-def read_entries(path: Path, module: str, kind: str) -> list[Entry]:
-    """The registrations in a source file: decorated classes and functions, and ``X.register(...)(component)``."""
-    found = []
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef):
-            calls = [(call, node.name, ast.get_docstring(node)) for call in node.decorator_list]
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and node.value.args:
-            calls = [(node.value.func, ast.unparse(node.value.args[0]), None)]
-        else:
-            continue
-        for call, attribute, docstring in calls:
-            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
-                continue
-            if call.func.attr != "register" or not ast.unparse(call.func.value).isupper():
-                continue
-            facts = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
-            summary = facts.pop("summary", "") or first_line(docstring)
-            paper, aliases = facts.pop("paper", ""), facts.pop("aliases", ())
-            name = ast.literal_eval(call.args[0])
-            found.append(Entry(kind, name, module, attribute, summary, paper, aliases, facts))
-    return found
 
 
 MODULE = "torch.nn:Module"

@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "normbench_cli"
-ANYONE = {"config", "registry", "specs", "recipes", "errors", "places", "metrics", "__init__"}  # no torch, no database
+ANYONE = {
+    "config",
+    "registry",
+    "entries",
+    "specs",
+    "recipes",
+    "errors",
+    "places",
+    "metrics",
+    "__init__",
+}  # no torch, no database
 COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions"}
 MAY_IMPORT = {
     "__main__": {"cli"},

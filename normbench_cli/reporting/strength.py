@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from normbench_cli.entries import Entry
 from normbench_cli.errors import UsageError
 from normbench_cli.metrics import MetricName, parse_metric
-from normbench_cli.registry import ATTACKS, Entry
+from normbench_cli.registry import ATTACKS
 from normbench_cli.specs import split_spec
 from normbench_cli.store import Store
 from normbench_cli.store.queries import metrics_frame
