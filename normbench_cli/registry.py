@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeVar
 
 from normbench_cli.entries import Entry, read_entries
 from normbench_cli.errors import UsageError
-from normbench_cli.specs import first_line, nearest, read_value, show_value, split_joined, split_spec
+from normbench_cli.specs import first_line, join_spec, nearest, read_value, split_joined, split_spec
 
 Component = TypeVar("Component", bound=Callable[..., Any])
 
@@ -36,8 +36,7 @@ class Spec:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        pieces = ",".join(f"{key}={show_value(value)}" for key, value in sorted(self.params.items()))
-        return f"{self.entry.name}:{pieces}" if pieces else self.entry.name
+        return join_spec(self.entry.name, dict(sorted(self.params.items())))
 
 
 class Registry:

@@ -1,8 +1,13 @@
-"""How components and their parameters are written, ``name:key=value,key=value``, and how a wrong word is answered."""
+"""How components and their parameters are written, ``name:key=value,key=value``, and how a wrong word is answered.
+
+A comma inside a value has a backslash before it.
+"""
 
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from normbench_cli.errors import UsageError
@@ -15,16 +20,26 @@ def split_spec(text: str) -> tuple[str, dict[str, str]]:
         attribute, _, rest = rest.partition(":")
         name = f"{name}:{attribute}"
     params: dict[str, str] = {}
-    for piece in filter(None, rest.split(",")):
+    for piece in filter(None, at_commas(rest)):
         key, equals, value = piece.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise UsageError(f"'{piece}' in '{text}' is not key=value", "write name:key=value,key=value")
         if key.strip() in params:
             raise UsageError(f"'{key.strip()}' is given twice in '{text}'", "give it once")
-        params[key.strip()] = value.strip()
+        params[key.strip()] = value.strip().replace("\\,", ",")
     if not name.strip():
         raise UsageError(f"'{text}' names nothing", "write name or name:key=value")
     return name.strip(), params
+
+
+def join_spec(name: str, params: Mapping[str, Any]) -> str:
+    """The way back."""
+    pieces = [f"{key}={show_value(value)}".replace(",", "\\,") for key, value in params.items()]
+    return f"{name}:{','.join(pieces)}" if pieces else name
+
+
+def at_commas(text: str) -> list[str]:
+    return re.split(r"(?<!\\),", text)
 
 
 def split_joined(text: str) -> list[str]:
@@ -41,7 +56,7 @@ def split_joined(text: str) -> list[str]:
 def split_list(text: str) -> list[str]:
     """``augnorm:phi=1.5,popnorm:kappa=4,remove=none,bn`` -> three specs: a bare ``key=value`` joins the one before."""
     specs: list[str] = []
-    for piece in text.split(","):
+    for piece in at_commas(text):
         is_parameter = "=" in piece.partition(":")[0]
         if is_parameter and specs:
             specs[-1] += f",{piece}" if ":" in specs[-1] else f":{piece}"
@@ -55,8 +70,8 @@ def expand(spec: str) -> list[str]:
     from itertools import product
 
     name, params = split_spec(spec)
-    choices = [[f"{key}={value}" for value in text.split("/")] for key, text in params.items()]
-    return [":".join(filter(None, (name, ",".join(chosen)))) for chosen in product(*choices)]
+    choices = [text.split("/") for text in params.values()]
+    return [join_spec(name, dict(zip(params, chosen, strict=True))) for chosen in product(*choices)]
 
 
 def read_value(text: Any, kind: Any, where: str) -> Any:

@@ -7,6 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("any machine", deadline=None)  # however busy it is
+settings.load_profile("any machine")
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from normbench_cli.errors import UsageError
 from normbench_cli.registry import ACTIVATIONS, NORMS, SCHEDULES
-from normbench_cli.specs import split_joined, split_list, split_spec
+from normbench_cli.specs import join_spec, split_joined, split_list, split_spec
 
 
 @pytest.mark.parametrize(
@@ -36,10 +36,18 @@ def test_lists_of_specs_are_split_between_specs_only(text, pieces):
         ("a.b:C", "a.b:C", {}),
         ("a.b:C:x=1", "a.b:C", {"x": "1"}),
         ("augnorm:solver=newton:iterations=4", "augnorm", {"solver": "newton:iterations=4"}),
+        (r"folder:path=cats\,dogs,size=9", "folder", {"path": "cats,dogs", "size": "9"}),
     ],
 )
 def test_specs_are_parsed(text, name, params):
     assert split_spec(text) == (name, params)
+
+
+@given(st.dictionaries(st.sampled_from("abc"), st.text("x,=:/+ ", min_size=1).map(str.strip).filter(bool)))
+def test_a_spec_survives_being_written(params):
+    written = join_spec("name", params)
+    assert split_spec(written) == ("name", params)
+    assert split_list(f"{written},other") == [written, "other"]
 
 
 def test_joined_specs_part_at_a_plus_between_names_only():

@@ -98,7 +98,7 @@ def show_run(
     """Show everything about a run: settings, where it ran, what it measured, epoch by epoch."""
     from normbench_cli import places
     from normbench_cli.cli.output import print_json, print_table
-    from normbench_cli.registry import show_value
+    from normbench_cli.specs import show_value
     from normbench_cli.store import Store
     from normbench_cli.store.queries import metrics_frame
 

@@ -12,6 +12,7 @@ from PIL import Image
 
 from normbench_cli.datasets import DATASETS
 from normbench_cli.errors import NormbenchError, UsageError
+from normbench_cli.specs import split_list
 
 COUNTS = {"train/cat": 9, "train/dog": 8, "test/cat": 4, "test/dog": 3}
 CPU = torch.device("cpu")
@@ -33,9 +34,12 @@ def test_splits_labels_and_shape(pictures):
     assert batch.groups is None
 
 
-@pytest.mark.parametrize("at", ["cats+dogs", "a:b", "x=y", "two words"])
+@pytest.mark.parametrize("at", ["cats+dogs", "a:b", "x=y", "two words", "cats,dogs", "a,b=c"])
 def test_names_of_folders_that_could_be_mistaken_for_syntax(pictures, at):
-    spec = DATASETS.canonical(f"folder:path={pictures(COUNTS, at=at)},size=16")
+    escaped = str(pictures(COUNTS, at=at)).replace(",", "\\,")
+    (one,) = split_list(f"folder:path={escaped},size=16")
+    spec = DATASETS.canonical(one)
+    assert DATASETS.canonical(spec) == spec
     assert len(DATASETS.build(spec).train) == 17
 
 

@@ -72,7 +72,7 @@ finite = st.floats(-1e6, 1e6, width=32) | st.sampled_from([0.0, 1.0, -1.0])
 columns = st.lists(finite, min_size=1, max_size=12)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(values=columns, phi=st.sampled_from(PHIS))
 def test_layer_finds_the_minimum_of_any_values(values, phi):
     x = torch.tensor(values)[:, None]
@@ -82,7 +82,7 @@ def test_layer_finds_the_minimum_of_any_values(values, phi):
     assert worst_error(layer.running_mean, x, phi) <= 1e-5
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(values=columns, phi=st.floats(1.0, 16.0), shift=st.floats(-100, 100), scale=st.floats(0.01, 100))
 def test_identities(values, phi, shift, scale):
     x = torch.tensor(values, dtype=torch.float64, requires_grad=True)

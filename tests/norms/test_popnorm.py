@@ -20,7 +20,7 @@ FORMS = [
 ]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     gamma=st.floats(-3, 3),
     beta=st.floats(-20, 20),

@@ -124,7 +124,7 @@ some_losses = st.lists(st.floats(0, 100, allow_subnormal=False), min_size=2, max
 
 
 @given(some_losses, st.sampled_from(["cvar", "chi2", "chi2_doro:eps=0.1"]))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_smaller_alpha_the_larger_the_loss_between_mean_and_maximum(numbers, name):
     losses = torch.tensor(numbers, dtype=torch.float64)
     values = [OBJECTIVES.build(name, alpha=alpha)(losses).item() for alpha in ALPHAS]
@@ -140,7 +140,7 @@ def test_cvar_doro_is_monotone_where_its_sizes_are_whole():
 
 
 @given(some_losses, st.sampled_from(ROBUST), st.floats(1e-3, 1), st.booleans())
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 def test_gradients_are_weights_and_never_vanish(numbers, name, alpha, single):
     losses = torch.tensor(numbers, dtype=torch.float32 if single else torch.float64)
     value, slope = value_and_gradient(f"{name}:alpha={alpha}", losses)
