@@ -16,15 +16,15 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from normbench_cli.config import RunConfig
 from normbench_cli.device import compiling_pays, fast_precision, has_fused_optimizers, pick_device
-from normbench_cli.engine.fold_statistics import Curves
-from normbench_cli.engine.fold_training import Plan
-from normbench_cli.engine.folds import assign, cross_validate
+from normbench_cli.engine.crossval.folds import assign, cross_validate
+from normbench_cli.engine.crossval.statistics import Curves
+from normbench_cli.engine.crossval.train import Plan
+from normbench_cli.engine.events import Progress, Record
 from normbench_cli.engine.loop import Probe, Training, train_step
-from normbench_cli.engine.records import Progress, Record
 from normbench_cli.errors import UsageError
-from normbench_cli.measure.compare import race
 from normbench_cli.measure.probes import Drift, ModeGap, Probes
-from normbench_cli.places import data_root
+from normbench_cli.measure.timing import time_interleaved
+from normbench_cli.paths import data_root
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, OBJECTIVES, SCHEDULES
 
 EVALUATION_BATCH = 500
@@ -137,7 +137,7 @@ def faster_compiled(config: RunConfig) -> bool:
         batch = next(iter(training.train.epoch(1)))
         training.model.train()
         steps[name] = partial(train_step, training, batch.inputs, batch.labels)
-    plain, compiled_one = race(steps, pick_device(config.device), rounds=7)
+    plain, compiled_one = time_interleaved(steps, pick_device(config.device), rounds=7)
     return compiled_one.median < plain.median
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from normbench_cli.errors import UsageError
 from normbench_cli.recipes import find as find_recipe
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES
-from normbench_cli.specs import nearest, read_value, split_spec
+from normbench_cli.registry.spec import read_value, split_spec, suggest
 
 REGISTRIES = {
     "norm": NORMS,
@@ -161,7 +161,7 @@ def make_config(values: Mapping[str, Any]) -> RunConfig:
     typed = {}
     for name, value in with_recipe(values).items():
         if name not in FIELDS:
-            raise UsageError(f"there is no setting '{name}'", nearest(name, list(FIELDS)))
+            raise UsageError(f"there is no setting '{name}'", suggest(name, list(FIELDS)))
         typed[name] = read_value(value, TYPES[name], name)
         _check_choice(name, typed[name])
     return RunConfig(**typed)
@@ -199,7 +199,7 @@ def read_settings(pairs: list[str]) -> dict[str, str]:
         if not equals:
             raise UsageError(f"--set {pair} is not key=value", "write --set key=value")
         if key not in FIELDS:
-            raise UsageError(f"there is no setting '{key}'", nearest(key, list(FIELDS)))
+            raise UsageError(f"there is no setting '{key}'", suggest(key, list(FIELDS)))
         values[key] = value
     return values
 

@@ -10,35 +10,21 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "normbench_cli"
-ANYONE = {
-    "config",
-    "registry",
-    "entries",
-    "specs",
-    "recipes",
-    "errors",
-    "places",
-    "metrics",
-    "__init__",
-}  # no torch, no database
+ANYONE = {"config", "registry", "recipes", "errors", "paths", "__init__"}  # no torch, no database
 COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions"}
-MAY_IMPORT = {
+MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
-    "cli": {"outline", "runner", "evaluation", "profiling", "reporting", "store", "measure", "device"},
-    "runner": {"build", "engine", "measure", "store", "device"},
-    "evaluation": {"runner", "build", "datasets", "corruptions", "engine", "store", "device"},
-    "outline": {"build", "engine", "device"},
-    "profiling": {"build", "engine", "measure", "store", "device"},
+    "cli": {"runs", "reporting", "store", "device"},
+    "runs": {"build", "corruptions", "datasets", "engine", "measure", "store", "device"},
     "build": {*COMPONENTS, "engine", "measure", "device"},
     "engine": {"measure", "device"},
     "measure": {"device"},
     "device": set(),
-    "vision": set(),
     "store": set(),
     "reporting": {"store"},
-    **{name: {"vision"} for name in COMPONENTS},
-    "models": {"vision", "device"},
-    "datasets": {"vision", "device"},
+    **{name: set() for name in COMPONENTS},
+    "models": {"device"},
+    "datasets": {"device"},
     **{name: set() for name in ANYONE},
 }
 NEVER = {"torch": {"store", "reporting", *ANYONE}, "sqlalchemy": {"engine", "measure", "build", "device", *COMPONENTS}}

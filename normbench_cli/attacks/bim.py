@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from normbench_cli.attacks.space import Space, undisturbed
+from normbench_cli.attacks._input_space import Space, undisturbed
 from normbench_cli.registry import ATTACKS
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from normbench_cli.attacks.space import Space
+from normbench_cli.attacks._input_space import Space
 from normbench_cli.registry import ATTACKS
 
 

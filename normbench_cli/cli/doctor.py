@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from normbench_cli import __version__
-from normbench_cli.cli import options
+from normbench_cli.cli import _options
 from normbench_cli.errors import EXIT_ERROR, EXIT_OK, NormbenchError
 
 Finding = tuple[bool, str, str]  # is it well, what is there, what to do
 
 
 def doctor(
-    db: options.Database = None,
-    json: options.Json = False,
-    debug: options.Debug = False,
-    quiet: options.Quiet = False,
+    db: _options.Database = None,
+    json: _options.Json = False,
+    debug: _options.Debug = False,
+    quiet: _options.Quiet = False,
 ) -> int:
     """Check device, versions, compiler, database and data, and say what to do about what does not work."""
-    from normbench_cli.cli.output import print_json, print_table
+    from normbench_cli.cli._output import print_json, print_table
 
     checks: dict[str, Callable[[], Finding]] = {
         "normbench": lambda: (True, f"{__version__}", ""),
@@ -49,7 +49,7 @@ def check_torch() -> Finding:
 
 
 def check_torchvision() -> Finding:
-    from normbench_cli.measure.environment import installed_version
+    from normbench_cli.runs.environment import installed_version
 
     found = installed_version("torchvision")
     return found != "missing", found, "" if found != "missing" else "pip install torchvision"
@@ -79,17 +79,17 @@ def check_compiler() -> Finding:
 
 
 def check_home() -> Finding:
-    from normbench_cli import places
+    from normbench_cli import paths
 
     try:
-        places.need_writable(places.home(), "NORMBENCH_HOME")
+        paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     except NormbenchError as error:
         return False, "", str(error)
-    return True, str(places.home()), ""
+    return True, str(paths.home()), ""
 
 
 def check_database(location: str | None) -> Finding:
-    from normbench_cli import places
+    from normbench_cli import paths
     from normbench_cli.store import Store
     from normbench_cli.store.location import NoDatabase
 
@@ -97,15 +97,15 @@ def check_database(location: str | None) -> Finding:
         with Store.open(location, create=False) as store:
             return True, f"{store.location}: {store.count()} runs", ""
     except NoDatabase:
-        return True, f"none yet at {places.database(location)}", "`normbench train` makes it"
+        return True, f"none yet at {paths.database(location)}", "`normbench train` makes it"
     except NormbenchError as error:
         return False, "", str(error)
 
 
 def check_data() -> Finding:
-    from normbench_cli import places
+    from normbench_cli import paths
 
-    root = places.data_root()
+    root = paths.data_root()
     found = sorted(path.name for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
     if found:
         return True, f"{root}: {', '.join(found)}", ""

@@ -10,7 +10,9 @@ from typing import NoReturn
 import typer
 
 from normbench_cli import __version__
-from normbench_cli.cli import database, doctor, evaluate, listing, profile, report, runs, train
+from normbench_cli.cli import db, doctor, profile, report, runs, train
+from normbench_cli.cli import eval as eval_command
+from normbench_cli.cli import list as list_command
 from normbench_cli.errors import EXIT_ERROR, EXIT_INTERRUPTED, NormbenchError
 
 app = typer.Typer(
@@ -35,12 +37,12 @@ def normbench(
 
 
 app.command("train")(train.train)
-app.command("eval")(evaluate.evaluate)
+app.command("eval")(eval_command.evaluate)
 app.command("profile")(profile.profile)
 app.command("report")(report.report)
 app.add_typer(runs.app, name="runs")
-app.add_typer(database.app, name="db")
-app.command("list")(listing.show)
+app.add_typer(db.app, name="db")
+app.command("list")(list_command.show)
 app.command("doctor")(doctor.doctor)
 
 

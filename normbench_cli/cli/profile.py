@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from normbench_cli.cli import options
+from normbench_cli.cli import _options
 from normbench_cli.cli.train import setting
 from normbench_cli.errors import EXIT_OK, UsageError
 from normbench_cli.registry import NORMS
-from normbench_cli.specs import split_list
+from normbench_cli.registry.spec import split_list
 
 SHAPES = ["128x64x32x32", "128x128x16x16", "128x256x8x8", "128x512x4x4"]
 
@@ -35,19 +35,19 @@ def profile(
     amp: Annotated[str | None, setting("amp")] = None,
     compile: Annotated[bool | None, setting("compile", "--compile/--no-compile")] = None,
     channels_last: Annotated[bool | None, setting("channels_last", "--channels-last/--no-channels-last")] = None,
-    db: options.Database = None,
-    json: options.Json = False,
-    debug: options.Debug = False,
-    quiet: options.Quiet = False,
+    db: _options.Database = None,
+    json: _options.Json = False,
+    debug: _options.Debug = False,
+    quiet: _options.Quiet = False,
 ) -> int:
     """Time and memory of norms against `none` and `batchnorm`.
 
     Every contender is warmed up, then runs once a round in random order; ratios are medians of the rounds' own ratios
     with a bootstrap 95 % interval.  Raw samples are kept in the database.
     """
-    from normbench_cli import profiling
-    from normbench_cli.cli.output import print_json
+    from normbench_cli.cli._output import print_json
     from normbench_cli.config import make_config
+    from normbench_cli.runs import profile as profiling
     from normbench_cli.store import Store
 
     if only not in ("layers", "model", "both"):
@@ -95,7 +95,7 @@ def read_share(text: str | None) -> float | None:
 
 def show(outcome: dict[str, Any]) -> None:
     """A table a place: each contender's time, what it keeps for backward, and its ratio to the references."""
-    from normbench_cli.cli.output import print_table
+    from normbench_cli.cli._output import print_table
 
     places: dict[str, dict[str, dict[str, str]]] = {}
     for result in outcome["results"]:

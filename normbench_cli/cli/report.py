@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from normbench_cli.cli import options
+from normbench_cli.cli import _options
 from normbench_cli.errors import EXIT_OK, NormbenchError, UsageError
 
 Metrics = Annotated[
@@ -27,8 +27,8 @@ Formats = Annotated[
 def report(
     metric: Metrics = None,
     by: By = None,
-    where: options.Where = None,
-    tag: options.Tag = None,
+    where: _options.Where = None,
+    tag: _options.Tag = None,
     at: Annotated[
         str, typer.Option("--at", help="A time in the runs: 50%, or 'epoch 10'.", show_default="the end")
     ] = "",
@@ -39,14 +39,14 @@ def report(
     ] = None,
     form: Formats = None,
     out: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path("reports"),
-    db: options.Database = None,
-    json: options.Json = False,
-    debug: options.Debug = False,
-    quiet: options.Quiet = False,
+    db: _options.Database = None,
+    json: _options.Json = False,
+    debug: _options.Debug = False,
+    quiet: _options.Quiet = False,
 ) -> int:
     """Compare recorded runs: grouped by the settings that vary, mean ± sd (n) over the seeds."""
-    from normbench_cli import places
-    from normbench_cli.cli.output import hint, print_json, print_table
+    from normbench_cli import paths
+    from normbench_cli.cli._output import hint, print_json, print_table
     from normbench_cli.reporting import render
     from normbench_cli.reporting.collect import NothingMeasured, Question, collect
     from normbench_cli.reporting.curves import curves
@@ -70,7 +70,7 @@ def report(
     else:
         print_table(render.to_rows(found), caption="\n".join(found.notes))
     if forms or drawn:
-        places.need_writable(out, "--out")
+        paths.ensure_writable(out, "--out")
     for name in forms:
         try:
             hint(f"written: {render.write(found, out, name)}", quiet)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from normbench_cli.cli import options
+from normbench_cli.cli import _options
 from normbench_cli.errors import EXIT_ERROR, EXIT_OK, NormbenchError, UsageError
 
 if TYPE_CHECKING:
@@ -23,23 +23,23 @@ app = typer.Typer(help="Look after what is recorded.", no_args_is_help=True)
 @app.command("list")
 def list_runs(
     state: Annotated[str | None, typer.Option("--state", help=f"Only runs that are {', '.join(STATES)}.")] = None,
-    tag: options.Tag = None,
-    where: options.Where = None,
+    tag: _options.Tag = None,
+    where: _options.Where = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="At most so many, the newest; 0 for all.")] = 30,
-    db: options.Database = None,
-    json: options.Json = False,
-    debug: options.Debug = False,
-    quiet: options.Quiet = False,
+    db: _options.Database = None,
+    json: _options.Json = False,
+    debug: _options.Debug = False,
+    quiet: _options.Quiet = False,
 ) -> int:
     """List recorded runs, newest first."""
-    from normbench_cli.cli.output import hint, print_json, print_table
-    from normbench_cli.registry import nearest
+    from normbench_cli.cli._output import hint, print_json, print_table
+    from normbench_cli.registry import suggest
     from normbench_cli.store import Store
     from normbench_cli.store.location import NoDatabase
     from normbench_cli.store.queries import metrics_frame, read_where, runs_frame
 
     if state is not None and state not in STATES:
-        raise UsageError(f"no run is ever '{state}'", nearest(state, list(STATES)))
+        raise UsageError(f"no run is ever '{state}'", suggest(state, list(STATES)))
     accepted = read_where(where or [])
     try:
         with Store.open(db, write=False) as store:
@@ -89,16 +89,16 @@ def short(row: dict[str, Any], accuracy: float | None) -> dict[str, str]:
 
 @app.command("show")
 def show_run(
-    run: options.RunId,
-    db: options.Database = None,
-    json: options.Json = False,
-    debug: options.Debug = False,
-    quiet: options.Quiet = False,
+    run: _options.RunId,
+    db: _options.Database = None,
+    json: _options.Json = False,
+    debug: _options.Debug = False,
+    quiet: _options.Quiet = False,
 ) -> int:
     """Show everything about a run: settings, where it ran, what it measured, epoch by epoch."""
-    from normbench_cli import places
-    from normbench_cli.cli.output import print_json, print_table
-    from normbench_cli.specs import show_value
+    from normbench_cli import paths
+    from normbench_cli.cli._output import print_json, print_table
+    from normbench_cli.registry.spec import format_value
     from normbench_cli.store import Store
     from normbench_cli.store.queries import metrics_frame
 
@@ -111,11 +111,11 @@ def show_run(
         steps = [{"epoch": int(epoch), "metrics": row.dropna().to_dict()} for epoch, row in table.iterrows()]
         print_json({"runs": [everything(found) | {"metrics": metrics, "curve": steps}]})
         return EXIT_OK
-    facts = everything(found) | {"folder": str(places.run_folder(found.id))}
+    facts = everything(found) | {"folder": str(paths.run_folder(found.id))}
     del facts["config"], facts["environment"]
     print_table([{"run": name, found.id: text(value)} for name, value in facts.items() if value not in ("", None)])
     parts = [
-        [{title: name, "value": show_value(value)} for name, value in flat(values).items()]
+        [{title: name, "value": format_value(value)} for name, value in flat(values).items()]
         for title, values in (("setting", found.config), ("environment", found.environment.facts))
     ]
     parts.append([{"last measured": name, "value": f"{value:.6g}"} for name, value in metrics.items()])
@@ -161,16 +161,16 @@ def spread(length: int, most: int) -> list[int]:
 
 @app.command("rm")
 def remove(
-    runs: options.RunIds,
-    yes: options.Yes = False,
+    runs: _options.RunIds,
+    yes: _options.Yes = False,
     force: Annotated[bool, typer.Option("--force", help="Remove running runs, too.")] = False,
-    db: options.Database = None,
-    json: options.Json = False,
-    debug: options.Debug = False,
-    quiet: options.Quiet = False,
+    db: _options.Database = None,
+    json: _options.Json = False,
+    debug: _options.Debug = False,
+    quiet: _options.Quiet = False,
 ) -> int:
     """Remove runs: their rows and their folders."""
-    from normbench_cli.cli.output import hint, print_json
+    from normbench_cli.cli._output import hint, print_json
     from normbench_cli.store import Store
 
     with Store.open(db, create=False) as store:
@@ -200,12 +200,12 @@ def agreed(runs: list[Run], ask: bool) -> bool:
 def erase(store: Store, run_ids: list[str]) -> None:
     import shutil
 
-    from normbench_cli import places
+    from normbench_cli import paths
 
     store.delete(run_ids)
     for run_id in run_ids:
         try:
-            shutil.rmtree(places.run_folder(run_id))
+            shutil.rmtree(paths.run_folder(run_id))
         except FileNotFoundError:
             pass
         except OSError as error:

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from normbench_cli.cli import options
+from normbench_cli.cli import _options
 from normbench_cli.config import FIELDS, RunConfig, make_config, read_seeds, read_settings
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, Registry
-from normbench_cli.specs import split_list
+from normbench_cli.registry.spec import split_list
 
 GRID = ("norm", "act", "model", "data", "objective")
 
@@ -62,10 +62,10 @@ def train(
         typer.Option("--dry-run", help="Say what would be trained and what it would take; train and record nothing."),
     ] = False,
     rerun: Annotated[bool, typer.Option("--rerun", help="Run the cells of a grid that are finished, too.")] = False,
-    db: options.Database = None,
-    json: options.Json = False,
-    debug: options.Debug = False,
-    quiet: options.Quiet = False,
+    db: _options.Database = None,
+    json: _options.Json = False,
+    debug: _options.Debug = False,
+    quiet: _options.Quiet = False,
 ) -> int:
     """Train one run, or a grid of runs, and record them.
 
@@ -114,14 +114,15 @@ def make_grid(values: dict[str, Any], axes: dict[str, list[str] | None], seeds: 
 
 def run(configs: list[RunConfig], db: str | None, *, rerun: bool, json: bool, quiet: bool) -> int:
     """Check every cell, run those that have no result yet, show how they ended."""
-    from normbench_cli import places, runner
-    from normbench_cli.cli.outcomes import show
-    from normbench_cli.cli.output import hint, print_json
-    from normbench_cli.cli.progress import Watcher, stoppable
+    from normbench_cli import paths
+    from normbench_cli.cli._output import hint, print_json
+    from normbench_cli.cli._progress import Watcher, stoppable
+    from normbench_cli.cli._tables import show
+    from normbench_cli.runs import train as runner
     from normbench_cli.store import Store
 
     configs = runner.check(configs)
-    places.need_writable(places.home(), "NORMBENCH_HOME")
+    paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     with Store.open(db) as store, stoppable():
         wanted = configs if rerun or len(configs) == 1 else runner.new_configs(store, configs)
         skipped = len(configs) - len(wanted)
@@ -152,10 +153,10 @@ def run(configs: list[RunConfig], db: str | None, *, rerun: bool, json: bool, qu
 
 def go_on(run: str, db: str | None, *, json: bool, quiet: bool) -> int:
     """Resume a run and show how it ended."""
-    from normbench_cli import runner
-    from normbench_cli.cli.outcomes import show
-    from normbench_cli.cli.output import print_json
-    from normbench_cli.cli.progress import Watcher, stoppable
+    from normbench_cli.cli._output import print_json
+    from normbench_cli.cli._progress import Watcher, stoppable
+    from normbench_cli.cli._tables import show
+    from normbench_cli.runs import train as runner
     from normbench_cli.store import Store
 
     with Store.open(db, create=False) as store, stoppable(), Watcher(1, quiet=quiet) as watcher:
@@ -169,14 +170,14 @@ def go_on(run: str, db: str | None, *, json: bool, quiet: bool) -> int:
 
 def foretell(configs: list[RunConfig], *, json: bool) -> int:
     """Say of every cell what it is, which norm layers it has and where, how many steps it takes and about how long."""
-    from normbench_cli import runner
-    from normbench_cli.cli.outcomes import show_outlines
-    from normbench_cli.cli.output import print_json
-    from normbench_cli.outline import outline
+    from normbench_cli.cli._output import print_json
+    from normbench_cli.cli._tables import show_dry_runs
+    from normbench_cli.runs import train as runner
+    from normbench_cli.runs.dry_run import outline
 
     outlines = [outline(config) for config in runner.check(configs)]
     if json:
         print_json({"runs": [one.to_json() for one in outlines]})
     else:
-        show_outlines(outlines)
+        show_dry_runs(outlines)
     return EXIT_OK

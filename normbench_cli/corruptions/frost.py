@@ -12,7 +12,7 @@ from PIL import Image
 
 from normbench_cli.corruptions.base import Array, Generated, Table, grey
 from normbench_cli.errors import NormbenchError
-from normbench_cli.places import data_root
+from normbench_cli.paths import data_root
 from normbench_cli.registry import CORRUPTIONS
 
 PICTURES = ("frost1.png", "frost2.png", "frost3.png", "frost4.jpg", "frost5.jpg")  # there is a sixth, never drawn

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from normbench_cli.corruptions.base import SEVERITIES, Array, Corruption
 from normbench_cli.errors import NormbenchError, UsageError
-from normbench_cli.places import data_root
+from normbench_cli.paths import data_root
 from normbench_cli.registry import CORRUPTIONS
 
 Name = Literal[

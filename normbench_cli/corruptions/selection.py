@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from normbench_cli.corruptions.base import SEVERITIES
-from normbench_cli.entries import Entry
 from normbench_cli.errors import NormbenchError
 from normbench_cli.registry import CORRUPTIONS, Spec
-from normbench_cli.specs import expand, split_list, split_spec
+from normbench_cli.registry.entry import Entry
+from normbench_cli.registry.spec import expand, split_list, split_spec
 
 ALL = "all"
 

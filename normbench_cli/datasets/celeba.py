@@ -11,12 +11,12 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from normbench_cli.datasets.crops import central, random_share
-from normbench_cli.datasets.image_files import ImageFiles, OnDamage
-from normbench_cli.datasets.streaming import StreamedImages
-from normbench_cli.datasets.views import BILINEAR, mirrored
+from normbench_cli.datasets._images.crops import central, random_share
+from normbench_cli.datasets._images.files import ImageFiles, OnDamage
+from normbench_cli.datasets._images.streaming import StreamedImages
+from normbench_cli.datasets._images.transforms import BILINEAR, mirrored
 from normbench_cli.errors import NormbenchError
-from normbench_cli.places import data_root
+from normbench_cli.paths import data_root
 from normbench_cli.registry import DATASETS
 
 IMAGES, ATTRIBUTES, PARTITION = "img_align_celeba", "list_attr_celeba.txt", "list_eval_partition.txt"

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from normbench_cli.datasets.base import Dataset, Split
+from normbench_cli.datasets._images.memory import Dataset, Split
 from normbench_cli.registry import DATASETS
 
 TEST_SAMPLES = 360

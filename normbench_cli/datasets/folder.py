@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
-from normbench_cli.datasets.base import Augment
-from normbench_cli.datasets.image_files import ImageFiles, OnDamage
-from normbench_cli.datasets.streaming import StreamedImages
-from normbench_cli.datasets.views import Crop, View, evaluation_view, training_view
+from normbench_cli.datasets._images.files import ImageFiles, OnDamage
+from normbench_cli.datasets._images.memory import Augment
+from normbench_cli.datasets._images.streaming import StreamedImages
+from normbench_cli.datasets._images.torchvision_compat import import_torchvision
+from normbench_cli.datasets._images.transforms import Crop, View, evaluation_view, training_view
 from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.registry import DATASETS
-from normbench_cli.vision import import_torchvision
 
 
 @DATASETS.register("folder", streams=True, recipe="folder")

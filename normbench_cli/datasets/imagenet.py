@@ -9,15 +9,15 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from normbench_cli.datasets.base import Augment
+from normbench_cli.datasets._images.files import OnDamage
+from normbench_cli.datasets._images.memory import Augment
+from normbench_cli.datasets._images.streaming import StreamedImages
+from normbench_cli.datasets._images.torchvision_compat import import_torchvision
+from normbench_cli.datasets._images.transforms import Crop, evaluation_view, training_view
 from normbench_cli.datasets.folder import check_size, read_splits
-from normbench_cli.datasets.image_files import OnDamage
-from normbench_cli.datasets.streaming import StreamedImages
-from normbench_cli.datasets.views import Crop, evaluation_view, training_view
 from normbench_cli.errors import NormbenchError
-from normbench_cli.places import data_root, need_writable
+from normbench_cli.paths import data_root, ensure_writable
 from normbench_cli.registry import DATASETS
-from normbench_cli.vision import import_torchvision
 
 ARCHIVES = {"train": "ILSVRC2012_img_train.tar", "val": "ILSVRC2012_img_val.tar"}
 DEVKIT, META = "ILSVRC2012_devkit_t12.tar.gz", "meta.bin"  # what torchvision makes of it: each val image's class
@@ -69,7 +69,7 @@ def unpack(place: Path, split: str) -> None:
     """By torchvision, which checks the archive first; aside, so that an interruption leaves no half of a split."""
     import_torchvision()
     tools: Any = importlib.import_module("torchvision.datasets.imagenet")
-    need_writable(place, "NORMBENCH_DATA")
+    ensure_writable(place, "NORMBENCH_DATA")
     aside = place / f"{split}.unpacking"
     log.warning("unpacking %s in %s; this takes a while, once", ARCHIVES[split], place)
     try:

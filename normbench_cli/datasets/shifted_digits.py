@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from normbench_cli.datasets.base import Dataset, Split
+from normbench_cli.datasets._images.memory import Dataset, Split
 from normbench_cli.registry import DATASETS
 
 TEST, VALIDATION = 360, 240  # digits; each is there in both colours

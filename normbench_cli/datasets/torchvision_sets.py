@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from normbench_cli.datasets.base import Augment, Dataset, Split
+from normbench_cli.datasets._images.memory import Augment, Dataset, Split
+from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.errors import NormbenchError
-from normbench_cli.places import data_root, need_writable
+from normbench_cli.paths import data_root, ensure_writable
 from normbench_cli.registry import DATASETS
-from normbench_cli.vision import import_torchvision
 
 Statistics = tuple[tuple[float, ...], tuple[float, ...]]
 
@@ -68,7 +68,7 @@ def read(name: str, root: Path, folder: str, train: bool) -> Split:
     download = not there or ".gz" in there  # packed files are of a download, which unpacks them when they are whole
     kind: Any = getattr(import_torchvision().datasets, name)
     if not there:
-        need_writable(root, "NORMBENCH_DATA")
+        ensure_writable(root, "NORMBENCH_DATA")
     try:
         found = kind(str(root), train=train, download=download)
         pixels, labels = torch.from_numpy(np.asarray(found.data)), torch.as_tensor(found.targets).long()

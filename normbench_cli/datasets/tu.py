@@ -7,11 +7,11 @@ import warnings
 from pathlib import Path
 from typing import Literal
 
-from normbench_cli.datasets.graphs import GraphDataset
-from normbench_cli.datasets.powerful_gnns import read_powerful_gnns
-from normbench_cli.datasets.tu_text import read_tu
+from normbench_cli.datasets._graphs.graphs import GraphDataset
+from normbench_cli.datasets._graphs.read_powerful_gnns import read_powerful_gnns
+from normbench_cli.datasets._graphs.read_tu import read_tu
 from normbench_cli.errors import NormbenchError
-from normbench_cli.places import data_root, need_writable
+from normbench_cli.paths import data_root, ensure_writable
 from normbench_cli.registry import DATASETS
 
 Source = Literal["any", "tu", "powerful-gnns"]
@@ -85,7 +85,7 @@ def text_file(name: str) -> Path | None:
 def download(name: str) -> Path:
     """Fetch a set through torch_geometric, of which only the files it unpacked are used."""
     root = data_root() / "TUDataset"
-    need_writable(root, "NORMBENCH_DATA")
+    ensure_writable(root, "NORMBENCH_DATA")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # its import uses what torch has deprecated

@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from normbench_cli.engine.events import Batch, Batches
 from normbench_cli.engine.groups import GroupTally
-from normbench_cli.engine.records import Batch, Batches
 
 
 class Scored(Protocol):

@@ -22,11 +22,11 @@ from normbench_cli.device import (
     set_random_state,
 )
 from normbench_cli.engine.compiled import Compiled
-from normbench_cli.engine.damage import damage_metrics, damaged_files, news_of_damage
+from normbench_cli.engine.damaged_files import damage_metrics, damaged_files, new_damage
+from normbench_cli.engine.epoch_meter import EpochMeter
 from normbench_cli.engine.evaluate import score
+from normbench_cli.engine.events import Batches, Diverged, Notice, Progress, Record
 from normbench_cli.engine.groups import select
-from normbench_cli.engine.records import Batches, Diverged, Notice, Progress, Record
-from normbench_cli.engine.tally import Tally
 from normbench_cli.measure.memory import saved_activation_bytes
 from normbench_cli.measure.solver import phi_metrics, solver_metrics
 
@@ -64,7 +64,7 @@ class Training:
     step: int = 0
     epochs_done: int = 0
     history: list[dict[str, float]] = field(default_factory=list)  # the scores by epoch
-    tally: Tally | None = None  # of an epoch that has begun
+    tally: EpochMeter | None = None  # of an epoch that has begun
     told: dict[str, str] = field(default_factory=dict)  # damaged image files that a notice was given of, and why
 
     def __post_init__(self) -> None:
@@ -81,6 +81,37 @@ class Training:
             outputs = self.forward(inputs)
         return outputs.float()
 
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that training needs to go on from here to the last bit."""
+        return {
+            "model": self.model.state_dict(),
+            "buffers": dict(self.model.named_buffers()),  # with those that are not part of a model's own state
+            "optimizer": self.optimizer.state_dict(),
+            "scaler": self.scaler.state_dict(),
+            "random": random_state(self.device),
+            "step": self.step,
+            "epochs_done": self.epochs_done,
+            "history": self.history,
+            "tally": self.tally.state() if self.tally else None,
+            "damaged": damaged_files(self),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Put a state that was taken out back in."""
+        self.model.load_state_dict(state["model"])
+        buffers = dict(self.model.named_buffers())
+        with torch.no_grad():
+            for name, value in state["buffers"].items():
+                buffers[name].copy_(value)
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.scaler.load_state_dict(state["scaler"])
+        set_random_state(self.device, state["random"])
+        self.step, self.epochs_done, self.history = state["step"], state["epochs_done"], state["history"]
+        self.tally = EpochMeter.restore(self.device, state["tally"]) if state["tally"] else None
+        self.told = dict(state.get("damaged", {}))
+        for probe in self.probes:
+            probe.read()  # what it saw before is of no use
+
 
 def fit(run: Training) -> Iterator[Progress | Record | Notice]:
     """Train from where the run is to its end.  Raises `Diverged`, after the epoch's record, at a loss not finite."""
@@ -89,7 +120,7 @@ def fit(run: Training) -> Iterator[Progress | Record | Notice]:
         yield Record(None, 0, {"saved_activation_bytes": saved_bytes(run)})
     while run.step < run.steps:
         epoch = run.epochs_done + 1
-        tally = run.tally = run.tally or Tally(run.device)
+        tally = run.tally = run.tally or EpochMeter(run.device)
         run.model.train()
         for batch in tally.clocked(run.train.epoch(epoch, first=tally.steps)):
             set_rate(run)
@@ -103,24 +134,24 @@ def fit(run: Training) -> Iterator[Progress | Record | Notice]:
             if tally.time_to_look() and tally.steps < len(run.train):
                 loss, accuracy = tally.look()
                 yield Progress(epoch, run.epochs, run.step, run.steps, loss, accuracy, tally.samples_per_s())
-                yield from news_of_damage(run)
+                yield from new_damage(run)
         record = finish_epoch(run, epoch, tally)
         run.tally, run.epochs_done = None, epoch
         yield record
-        yield from news_of_damage(run)
+        yield from new_damage(run)
         if tally.first_bad_step is not None:
             raise Diverged(run.step - tally.steps + tally.first_bad_step + 1)
 
 
-def finish_epoch(run: Training, epoch: int, tally: Tally) -> Record:
+def finish_epoch(run: Training, epoch: int, tally: EpochMeter) -> Record:
     """All that is measured at an epoch's end, outside the clock."""
-    metrics, samples = tally.finish()
+    metrics, series = tally.finish()
     metrics["lr"] = run.optimizer.param_groups[0]["lr"]
     metrics["gradient_norm"] = gradient_norm(run.model)
     for probe in run.probes:
-        found, series = probe.read()
+        found, raw = probe.read()
         metrics |= found
-        samples |= series
+        series |= raw
     metrics |= solver_metrics(run.model) | phi_metrics(run.model)
     scores: dict[str, float] = {}
     for split, batches in (("validation", run.validation), ("test", run.test)):
@@ -133,7 +164,7 @@ def finish_epoch(run: Training, epoch: int, tally: Tally) -> Record:
     metrics["test/accuracy@best"] = max(past["test/accuracy"] for past in run.history)
     metrics["peak_memory_bytes"] = peak_memory_bytes(run.device)
     metrics |= damage_metrics(run)
-    return Record(epoch, run.step, metrics, samples)
+    return Record(epoch, run.step, metrics, series)
 
 
 def set_rate(run: Training) -> None:
@@ -171,36 +202,3 @@ def saved_bytes(run: Training) -> int:
     set_random_state(run.device, random)
     solver_metrics(run.model)  # forget what this forward counted
     return saved
-
-
-def state_of(run: Training) -> dict[str, Any]:
-    """Everything that training needs to go on from here to the last bit."""
-    return {
-        "model": run.model.state_dict(),
-        "buffers": dict(run.model.named_buffers()),  # with those that are not part of a model's own state
-        "optimizer": run.optimizer.state_dict(),
-        "scaler": run.scaler.state_dict(),
-        "random": random_state(run.device),
-        "step": run.step,
-        "epochs_done": run.epochs_done,
-        "history": run.history,
-        "tally": run.tally.state() if run.tally else None,
-        "damaged": damaged_files(run),
-    }
-
-
-def go_on_from(run: Training, state: dict[str, Any]) -> None:
-    """Put a state that was taken out back in."""
-    run.model.load_state_dict(state["model"])
-    buffers = dict(run.model.named_buffers())
-    with torch.no_grad():
-        for name, value in state["buffers"].items():
-            buffers[name].copy_(value)
-    run.optimizer.load_state_dict(state["optimizer"])
-    run.scaler.load_state_dict(state["scaler"])
-    set_random_state(run.device, state["random"])
-    run.step, run.epochs_done, run.history = state["step"], state["epochs_done"], state["history"]
-    run.tally = Tally.restore(run.device, state["tally"]) if state["tally"] else None
-    run.told = dict(state.get("damaged", {}))
-    for probe in run.probes:
-        probe.read()  # what it saw before is of no use

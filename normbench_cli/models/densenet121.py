@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from normbench_cli.models.layers import Layers
-from normbench_cli.models.pooling import pixel_mean
+from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.pooling import pixel_mean
 from normbench_cli.registry import MODELS
 
 GROWTH = 32

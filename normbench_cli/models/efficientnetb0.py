@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from normbench_cli.models.layers import Layers
-from normbench_cli.models.pooling import pixel_mean
+from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.pooling import pixel_mean
 from normbench_cli.registry import MODELS
 
 # expansion, channels, blocks, kernel, stride of the first

@@ -8,9 +8,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from normbench_cli.models.graph_layers import Batch, Dropout, product, sum_of_nodes
-from normbench_cli.models.layers import Layers
-from normbench_cli.models.rows import RowsLinear
+from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.graph import Batch, Dropout, product, sum_of_nodes
+from normbench_cli.models._blocks.onednn_linear import RowsLinear
 from normbench_cli.registry import MODELS
 
 Counting = Literal["graphnorm", "paper"]

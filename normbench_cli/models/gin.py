@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.graph import Batch, GraphSequence, PerNode, product
+from normbench_cli.models._blocks.onednn_linear import RowsLinear
 from normbench_cli.models.gcn import Counting, GraphClassifier
-from normbench_cli.models.graph_layers import Batch, GraphSequence, PerNode, product
-from normbench_cli.models.layers import Layers
-from normbench_cli.models.rows import RowsLinear
 from normbench_cli.registry import MODELS
 
 

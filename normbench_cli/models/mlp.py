@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from normbench_cli.models.layers import Layers
+from normbench_cli.models._blocks.factory import Layers
 from normbench_cli.registry import MODELS
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from normbench_cli.models.layers import Layers
-from normbench_cli.models.pooling import pixel_mean
+from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.pooling import pixel_mean
 from normbench_cli.registry import MODELS
 
 # expansion, channels, blocks, stride of the first; two strides of the original are 1, since the images are small

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import nn
 
-from normbench_cli.models.layers import Layers
-from normbench_cli.models.residual import Basic, ResNet
+from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.residual import Basic, ResNet
 from normbench_cli.registry import MODELS
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from normbench_cli.models.layers import Layers
-from normbench_cli.models.residual import Basic, Option, ResNet
+from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.residual import Basic, Option, ResNet
 from normbench_cli.registry import MODELS
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from normbench_cli.norms.fused import may_look
-from normbench_cli.norms.ggm_segmented import segmented_median
-from normbench_cli.norms.ggm_solver import check_phi, parse_solver
-from normbench_cli.norms.segments import segment_mean, segment_sizes, to_rows
-from normbench_cli.norms.solver_record import SolverRecord
-from normbench_cli.norms.statistics import working_dtype
+from normbench_cli.norms._batch.layout import working_dtype
+from normbench_cli.norms._compile import may_look
+from normbench_cli.norms._ggm.segmented import segmented_median
+from normbench_cli.norms._ggm.solver import check_phi, parse_solver
+from normbench_cli.norms._ggm.stats import SolverRecord
+from normbench_cli.norms._segments import segment_mean, segment_sizes, to_rows
 from normbench_cli.registry import NORMS
 
 ACCELERATOR_ROUNDS = 24  # few values and many ties: bisection has to do some of the work

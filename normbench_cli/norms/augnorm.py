@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from normbench_cli.norms.ggm import generalized_median
-from normbench_cli.norms.ggm_normalize import Normalize, compile_ahead
-from normbench_cli.norms.ggm_passes import Plan
-from normbench_cli.norms.ggm_solver import check_phi, parse_solver
-from normbench_cli.norms.solver_record import SolverRecord
-from normbench_cli.norms.statistics import columns, like, normalize_about, working_dtype
+from normbench_cli.norms._batch.layout import columns, like, normalize_about, working_dtype
+from normbench_cli.norms._ggm.autograd import Normalize, compile_ahead
+from normbench_cli.norms._ggm.kernels import Plan
+from normbench_cli.norms._ggm.median import generalized_median
+from normbench_cli.norms._ggm.solver import check_phi, parse_solver
+from normbench_cli.norms._ggm.stats import SolverRecord
 from normbench_cli.registry import NORMS
 
 BLIND_ROUNDS = 8  # steps where nobody may look whether they are enough: on an accelerator, in a compiled model

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrize import register_parametrization
 
-from normbench_cli.norms.operations import centred, filter_axis, norm_of_filters
+from normbench_cli.norms._weights.filters import centred, filter_axis, norm_of_filters
 from normbench_cli.registry import NORMS
 
 EPS = 1e-5  # added to the length, as the authors do

@@ -7,9 +7,9 @@ import math
 import torch
 from torch import Tensor, nn
 
+from normbench_cli.norms._ggm.kernels import Plan
+from normbench_cli.norms._ggm.solver import check_phi
 from normbench_cli.norms.augnorm import AugNorm
-from normbench_cli.norms.ggm_passes import Plan
-from normbench_cli.norms.ggm_solver import check_phi
 from normbench_cli.registry import NORMS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from normbench_cli.norms.segments import segment_mean, segment_sizes, to_rows
+from normbench_cli.norms._segments import segment_mean, segment_sizes, to_rows
 from normbench_cli.registry import NORMS
 
 

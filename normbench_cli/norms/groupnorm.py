@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from normbench_cli.norms.grouped import Grouped
-from normbench_cli.norms.statistics import fitting_groups
+from normbench_cli.norms._batch.group import Grouped
+from normbench_cli.norms._batch.layout import fitting_groups
 from normbench_cli.registry import NORMS
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from normbench_cli.norms.grouped import Grouped
+from normbench_cli.norms._batch.group import Grouped
 from normbench_cli.registry import NORMS
 
 

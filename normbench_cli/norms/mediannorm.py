@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from normbench_cli.norms.statistics import columns, like, normalize_about, working_dtype
+from normbench_cli.norms._batch.layout import columns, like, normalize_about, working_dtype
 from normbench_cli.registry import NORMS
 
 

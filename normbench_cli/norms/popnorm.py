@@ -7,14 +7,14 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from normbench_cli.norms.popnorm_normalize import Normalize
-from normbench_cli.norms.statistics import (
+from normbench_cli.norms._batch.layout import (
     columns,
     fitting_groups,
     like,
     per_channel,
     working_dtype,
 )
+from normbench_cli.norms._batch.popnorm_kernels import Normalize
 from normbench_cli.registry import NORMS
 
 

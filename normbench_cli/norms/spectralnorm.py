@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import nn
 from torch.nn.utils.parametrizations import spectral_norm
 
-from normbench_cli.norms.operations import filter_axis
+from normbench_cli.norms._weights.filters import filter_axis
 from normbench_cli.registry import NORMS
 
 

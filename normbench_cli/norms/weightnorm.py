@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.utils.parametrize import register_parametrization
 
-from normbench_cli.norms.operations import filter_axis, norm_of_filters
+from normbench_cli.norms._weights.filters import filter_axis, norm_of_filters
 from normbench_cli.registry import NORMS
 
 SMALLEST = 1e-12

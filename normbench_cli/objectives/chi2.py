@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from normbench_cli.objectives.worst_case import check_share, chi2_mean, from_the_worst
+from normbench_cli.objectives._worst_case import check_share, chi2_mean, from_the_worst
 from normbench_cli.registry import OBJECTIVES
 
 

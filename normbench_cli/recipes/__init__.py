@@ -10,7 +10,7 @@ from typing import Any
 
 from normbench_cli.errors import UsageError
 from normbench_cli.registry import NORMS
-from normbench_cli.specs import nearest
+from normbench_cli.registry.spec import suggest
 
 FOLDER = Path(__file__).parent
 
@@ -42,7 +42,7 @@ def names() -> list[str]:
 
 def find(name: str) -> Recipe:
     if name not in names():
-        raise UsageError(f"there is no recipe '{name}'", nearest(name, names()))
+        raise UsageError(f"there is no recipe '{name}'", suggest(name, names()))
     with (FOLDER / f"{name}.toml").open("rb") as file:
         content = tomllib.load(file)
     return Recipe(

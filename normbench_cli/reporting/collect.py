@@ -9,8 +9,8 @@ import pandas as pd
 
 from normbench_cli.config import FIELDS
 from normbench_cli.errors import EXIT_NOTHING_MEASURED, NormbenchError, UsageError
+from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.reporting import tables
-from normbench_cli.specs import nearest, show_value
 from normbench_cli.store import Store
 from normbench_cli.store.queries import metrics_frame, read_where, runs_frame
 
@@ -65,7 +65,7 @@ def chosen_runs(store: Store, question: Question) -> tuple[pd.DataFrame, pd.Data
     """The runs with their group, the groups, the fields of a group, and those that tell groups apart."""
     for name in question.by:
         if name not in FIELDS:
-            raise UsageError(f"--by {name}: there is no such setting", nearest(name, list(FIELDS)))
+            raise UsageError(f"--by {name}: there is no such setting", suggest(name, list(FIELDS)))
     runs = runs_frame(store, kind=question.kind, tag=question.tag, where=read_where(question.where))
     if runs.empty:
         narrowed = question.where or question.tag
@@ -112,7 +112,7 @@ def measured(
     for name in metrics:
         if finished and name not in set(values["metric"]):
             others = sorted(set(metrics_frame(store, finished, curve=at_some_time)["metric"]))
-            raise NothingMeasured(f"no finished run has the metric '{name}'", nearest(name, others))
+            raise NothingMeasured(f"no finished run has the metric '{name}'", suggest(name, others))
     return values
 
 
@@ -149,5 +149,5 @@ def captions(
     if epoch is not None:
         notes.append(f"As it was at the end of epoch {epoch}.")
     if common:
-        notes.append("In common: " + ", ".join(f"{name} {show_value(runs[name].iloc[0])}" for name in common) + ".")
+        notes.append("In common: " + ", ".join(f"{name} {format_value(runs[name].iloc[0])}" for name in common) + ".")
     return notes

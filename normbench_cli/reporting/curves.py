@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from normbench_cli.metrics import unit_of
+from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.reporting import tables
 from normbench_cli.reporting.collect import NothingMeasured, Question, chosen_runs
-from normbench_cli.reporting.strength import by_strength
-from normbench_cli.specs import nearest, show_value
+from normbench_cli.reporting.robustness import by_strength
 from normbench_cli.store import Store
+from normbench_cli.store.metric_names import unit_of
 from normbench_cli.store.queries import metrics_frame, series, series_names
 
 MOST_POINTS = 400  # of a curve; a longer series is averaged over stretches
@@ -37,7 +37,7 @@ def curves(store: Store, question: Question, name: str) -> pd.DataFrame:
     if found.empty and "@" in name:
         found, unit = by_strength(store, finished, name)
     if found.empty:
-        raise NothingMeasured(f"no finished run has a curve of '{name}'", nearest(name, names(store, finished)))
+        raise NothingMeasured(f"no finished run has a curve of '{name}'", suggest(name, names(store, finished)))
     words = {group: label(row, shown) for group, row in groups.iterrows()}
     points = found.groupby(["group", "at"])["value"].agg(["mean", "std", "count"]).reset_index()
     points = points.rename(columns={"std": "sd", "count": "n"})
@@ -77,7 +77,7 @@ def names(store: Store, runs: pd.DataFrame) -> list[str]:
 
 
 def label(group: pd.Series, fields: Sequence[str]) -> str:
-    return " ".join(show_value(group[field]) for field in fields) or "all"
+    return " ".join(format_value(group[field]) for field in fields) or "all"
 
 
 def write(points: pd.DataFrame, name: str, folder: Path) -> list[Path]:

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from normbench_cli.config import IDENTITY
-from normbench_cli.metrics import unit_of
+from normbench_cli.registry.spec import format_value
 from normbench_cli.reporting.statistics import summarize
-from normbench_cli.specs import show_value
+from normbench_cli.store.metric_names import unit_of
 
 WORDS = ("norm", "act", "model", "data", "objective")
 RESULTS = ("finished", "diverged")
@@ -81,7 +81,7 @@ def after_share(curves: pd.DataFrame, runs: pd.DataFrame, share: float) -> pd.Da
 def display(groups: pd.DataFrame, summary: pd.DataFrame, fields: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
     """The table as people read it: a row a group, settings and measurements as text."""
     cells = {(row.group, row.metric): cell(row.metric, row.mean, row.sd, row.n) for row in summary.itertuples()}
-    shown = pd.DataFrame({field: groups[field].map(show_value) for field in fields}, index=groups.index)
+    shown = pd.DataFrame({field: groups[field].map(format_value) for field in fields}, index=groups.index)
     for metric in metrics:
         shown[heading(metric)] = [cells.get((group, metric), "-") for group in groups.index]
     if groups[list(OTHERS)].to_numpy().any():

@@ -1,5 +1,5 @@
 """The results database: runs, what they measured, and where they ran.  Never imports torch."""
 
-from normbench_cli.store.session import Store
+from normbench_cli.store.store import Store
 
 __all__ = ["Store"]

@@ -11,9 +11,9 @@ from sqlalchemy import func, select
 
 from normbench_cli.store.location import connect
 from normbench_cli.store.processes import is_gone
-from normbench_cli.store.records import now
+from normbench_cli.store.rows import now
 from normbench_cli.store.schema import HEAD, Base, Run
-from normbench_cli.store.session import Store
+from normbench_cli.store.store import Store
 
 
 @dataclass

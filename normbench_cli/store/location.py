@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from normbench_cli import places
+from normbench_cli import paths
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store.schema import HEAD, VERSION_TABLE
 
@@ -43,23 +43,23 @@ class Location:
         """SQLite writes the file and makes others beside it."""
         if self.path is None:
             return True
-        return not (places.read_only(self.path) or places.read_only(self.path.parent))
+        return not (paths.read_only(self.path) or paths.read_only(self.path.parent))
 
     @property
     def reading(self) -> str:
         """How SQLite opens it to read beside those who write; a glance is all that a read-only one allows."""
         return "mode=rw" if self.path is None or self.writable else glance(self.path)
 
-    def need_writable(self) -> None:
+    def ensure_writable(self) -> None:
         """Stop with one line if this database cannot be written, or made."""
         if self.path is None:
             return
-        if self.path.exists() and places.read_only(self.path):
+        if self.path.exists() and paths.read_only(self.path):
             raise DatabaseError(f"the database {self.shown} is read-only", f"make it writable, or {CHOOSE}")
-        if self.path.parent == places.home():
-            places.need_writable(self.path.parent, "NORMBENCH_HOME")
+        if self.path.parent == paths.home():
+            paths.ensure_writable(self.path.parent, "NORMBENCH_HOME")
         else:
-            places.need_writable(self.path.parent, "--db or NORMBENCH_DB", "a file in a folder")
+            paths.ensure_writable(self.path.parent, "--db or NORMBENCH_DB", "a file in a folder")
 
 
 def read_location(text: str) -> Location:

@@ -11,11 +11,11 @@ from sqlalchemy import Select, and_, func, or_, select
 
 from normbench_cli.config import FIELDS, REGISTRIES, TYPES, default_of
 from normbench_cli.errors import UsageError
-from normbench_cli.metrics import MetricName, parse_metric
-from normbench_cli.specs import nearest, read_value
-from normbench_cli.store.records import unpack
+from normbench_cli.registry.spec import read_value, suggest
+from normbench_cli.store.metric_names import MetricName, parse_metric
+from normbench_cli.store.rows import unpack
 from normbench_cli.store.schema import Metric, Run, Sample
-from normbench_cli.store.session import MANY, Store
+from normbench_cli.store.store import MANY, Store
 
 COLUMNS = (Run.id, Run.kind, Run.fingerprint, Run.state, Run.message, Run.started_at, Run.finished_at)
 OWN = (Run.tag, Run.note)  # a run's tag and note may change later; its config says how they were
@@ -69,7 +69,7 @@ def read_where(pairs: Iterable[str]) -> dict[str, list[str]]:
         if not equals:
             raise UsageError(f"--where {pair} is not key=value", "write --where key=value")
         if key not in FIELDS:
-            raise UsageError(f"there is no setting '{key}'", nearest(key, list(FIELDS)))
+            raise UsageError(f"there is no setting '{key}'", suggest(key, list(FIELDS)))
         accepted.setdefault(key, []).append(value)
     return accepted
 

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from normbench_cli.errors import DatabaseError
-from normbench_cli.store.engine import explain, make_engine, version_of
+from normbench_cli.store.connection import explain, make_engine, version_of
 from normbench_cli.store.location import BUSY_SECONDS, CHOOSE, Location, NoDatabase, connect, file_version
 from normbench_cli.store.schema import HEAD
 
@@ -116,7 +116,7 @@ def upgrade(place: Location) -> tuple[str | None, Path | None]:
     before, copy = version_of(place), None
     if before == HEAD:
         return before, None
-    place.need_writable()
+    place.ensure_writable()
     if before is not None and place.path is not None:
         copy = backup(place, word=f"{before}-")
     engine = make_engine(place, "mode=rwc")

@@ -21,10 +21,10 @@ from torch import nn
 
 from normbench_cli import build
 from normbench_cli.config import make_config
+from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.engine.evaluate import score
 from normbench_cli.engine.loop import set_rate, train_step
-from normbench_cli.places import data_root
-from normbench_cli.vision import import_torchvision
+from normbench_cli.paths import data_root
 
 TURN = 30  # steps
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
@@ -61,7 +61,7 @@ def our_steps(run):
         yield losses.mean()
 
 
-def race(steps):
+def time_interleaved(steps):
     """Samples a second and losses of each, turn by turn; the first turn warms up and is not timed."""
     seconds, losses = {name: [] for name in steps}, {name: [] for name in steps}
     while True:
@@ -84,7 +84,7 @@ def test_an_epoch_of_cifar10_is_twice_as_fast_as_the_plain_way_and_learns_the_sa
         config = build.check(make_config(values))
         run = build.build(replace(config, compile=build.faster_compiled(config)))
         plain = copy.deepcopy(run.model).to(memory_format=torch.contiguous_format)
-        pace, losses = race({"plain": plain_steps(plain.train(), seed), "ours": our_steps(run)})
+        pace, losses = time_interleaved({"plain": plain_steps(plain.train(), seed), "ours": our_steps(run)})
         ratio = pace["ours"] / pace["plain"]
         print(f"\nsamples/s: {pace}, ratio {ratio:.2f}, amp {run.amp}, compiled {run.compiled_for is not None}")
         assert ratio >= 2

@@ -26,13 +26,15 @@ import pytest
 import torch
 from sqlalchemy import select
 
-from normbench_cli import build, runner
+from normbench_cli import build
 from normbench_cli.cli.main import main
 from normbench_cli.config import make_config
-from normbench_cli.engine import folds, tally
-from normbench_cli.engine.side_by_side import trained_in_processes
-from normbench_cli.metrics import MetricName
+from normbench_cli.engine import epoch_meter
+from normbench_cli.engine.crossval import folds
+from normbench_cli.engine.crossval.parallel import trained_in_processes
+from normbench_cli.runs import train
 from normbench_cli.store import Store
+from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.schema import Metric, Run, Sample
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked, which this system cannot")
@@ -61,7 +63,7 @@ PLACES = {  # a function, and when to die in it
     "rows": (f"{SQL}.do_executemany", "after"),
     "before commit": (f"{SQL}.do_commit", "before"),
     "after commit": (f"{SQL}.do_commit", "after"),
-    "epoch of a fold": ("normbench_cli.engine.fold_training:score", "before"),
+    "epoch of a fold": ("normbench_cli.engine.crossval.train:score", "before"),
 }
 # all is measured, and that the run has finished or diverged is not written yet
 LAST = [(name, "before commit", "last") for name in RUNS]
@@ -107,7 +109,7 @@ def start(home: Path, words: list[str], prepare: Callable[[], Any] = lambda: Non
         os.environ["NORMBENCH_HOME"] = str(home)
         sys.argv = ["normbench", *words, "-q"]
         torch.set_num_threads(1)  # a pool of threads does not survive a fork
-        tally.SECONDS_BETWEEN_LOOKS = runner.SECONDS_BETWEEN_BEATS = 0
+        epoch_meter.SECONDS_BETWEEN_LOOKS = train.SECONDS_BETWEEN_BEATS = 0
         os.fsync = lambda handle: None  # a killed process needs it not, and it takes most of the time here
         Store.begin = begin  # type: ignore[method-assign]
         prepare()
@@ -217,7 +219,7 @@ def whole(new_home) -> Callable[[str], Whole]:
 
     @functools.cache
     def make(name: str) -> Whole:
-        (config,) = runner.check([make_config(RUNS[name])])  # loads what processes then need not load again
+        (config,) = train.check([make_config(RUNS[name])])  # loads what processes then need not load again
         if not config.folds:
             build.build(config)
         home, calls = new_home(), FORK.Manager().dict()

@@ -114,7 +114,7 @@ def test_a_read_only_database_can_be_reported(normbench, two_norms, home):
 def fill(runs: int, epochs: int) -> None:
     """Many runs with five metrics an epoch, written at once."""
     from normbench_cli.store import Store
-    from normbench_cli.store.records import metric_rows
+    from normbench_cli.store.rows import metric_rows
     from normbench_cli.store.schema import Environment, Metric, Run
 
     moment = datetime(2026, 1, 1, tzinfo=UTC)

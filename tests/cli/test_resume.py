@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from normbench_cli import build, places
+from normbench_cli import build, paths
 from normbench_cli.engine import checkpoint
 from normbench_cli.store import Store
 
@@ -65,7 +65,7 @@ def cut(normbench, monkeypatch) -> str:
 
 
 def checkpoints(run_id: str) -> list[Path]:
-    return sorted(places.run_folder(run_id).iterdir())
+    return sorted(paths.run_folder(run_id).iterdir())
 
 
 def shown(normbench, run_id: str) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def test_of_two_that_resume_a_run_at_once_one_is_refused(normbench, cut, monkeyp
 
     def build_while_another_begins(config: Any) -> Any:
         with Store.open() as store:
-            store.take_up(cut, 12)
+            store.reopen(cut, 12)
         return real(config)
 
     monkeypatch.setattr(build, "build", build_while_another_begins)
@@ -151,10 +151,10 @@ def test_a_run_that_is_resumed_while_others_tidy_up_is_not_taken_for_dead(enter,
     def dead_and_resumed_at_once(run: Any, *_: Any) -> bool:
         with Store.open(sweep=False) as other:
             other.end(run.id, "interrupted")
-            other.take_up(run.id, 1)
+            other.reopen(run.id, 1)
         return True
 
-    monkeypatch.setattr("normbench_cli.store.session.is_gone", dead_and_resumed_at_once)
+    monkeypatch.setattr("normbench_cli.store.store.is_gone", dead_and_resumed_at_once)
     with Store.open(sweep=False) as store:
         store.sweep()
         assert store.find(run_id).state == "running"

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from normbench_cli import places
+from normbench_cli import paths
 
 
 def listed(ended) -> list[str]:
@@ -89,12 +89,12 @@ def test_show_of_a_run_that_measured_nothing(normbench, enter):
 def test_rm_removes_rows_and_folder(normbench, enter, home):
     gone, kept = enter(0.5), enter(0.5)
     for run_id in (gone, kept):
-        places.run_folder(run_id).mkdir(parents=True)
-        (places.run_folder(run_id) / "checkpoint").touch()
+        paths.run_folder(run_id).mkdir(parents=True)
+        (paths.run_folder(run_id) / "checkpoint").touch()
     ended = normbench("runs", "rm", gone[:7], "--yes")
     assert (ended.code, ended.out) == (0, f"removed {gone}\n")
-    assert not places.run_folder(gone).exists()
-    assert places.run_folder(kept).exists()
+    assert not paths.run_folder(gone).exists()
+    assert paths.run_folder(kept).exists()
     assert listed(normbench("runs", "list")) == [kept]
     assert json.loads(normbench("runs", "rm", kept, "--yes", "--json").out) == {"removed": [kept]}
 

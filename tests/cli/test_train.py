@@ -114,7 +114,7 @@ def test_profile_measures_every_contender_against_both_references(normbench):
 
 @pytest.mark.parametrize("kind", ["norms", "models", "activations", "data", "objectives", "schedules"])
 def test_list_shows_every_entry(normbench, kind):
-    from normbench_cli.cli.listing import KINDS
+    from normbench_cli.cli.list import KINDS
 
     names = {row["name"] for row in json.loads(normbench("list", kind, "--json").out)[kind]}
     assert names == set(KINDS[kind].entries)

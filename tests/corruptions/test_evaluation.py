@@ -7,12 +7,13 @@ import json
 import pytest
 import torch
 
-from normbench_cli import build, evaluation
+from normbench_cli import build
 from normbench_cli.corruptions import CORRUPTIONS
 from normbench_cli.corruptions.selection import select, standard
-from normbench_cli.datasets.base import Split
+from normbench_cli.datasets._images.memory import Split
 from normbench_cli.errors import UsageError
-from normbench_cli.evaluation import Corrupted
+from normbench_cli.runs import evaluate
+from normbench_cli.runs.evaluate import Corrupted
 
 TINY = ["--data", "digits:size=8", "--model", "mlp", "--iterations", "2", "--batch-size", "64"]
 
@@ -129,7 +130,7 @@ def test_what_was_measured_before_an_interruption_is_kept(normbench, run, monkey
                 raise KeyboardInterrupt
             return super().__call__(model, x, y)
 
-    monkeypatch.setattr(evaluation, "Corrupted", Stops)
+    monkeypatch.setattr(evaluate, "Corrupted", Stops)
     assert normbench("eval", run, "--corruption", "fog,snow").code == 130
     with Store.open() as store:
         kept = store.latest_metrics(run)

@@ -10,7 +10,7 @@ import torch
 
 from normbench_cli.corruptions import CORRUPTIONS
 from normbench_cli.corruptions.selection import select
-from normbench_cli.datasets.base import Dataset, Split
+from normbench_cli.datasets._images.memory import Dataset, Split
 from normbench_cli.errors import NormbenchError, UsageError
 
 DRAW = np.random.default_rng(0)

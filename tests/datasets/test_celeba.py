@@ -12,8 +12,8 @@ from PIL import Image
 from torch.utils.data import DataLoader
 
 from normbench_cli.datasets import DATASETS
+from normbench_cli.datasets._images.crops import central, flipped, random_share
 from normbench_cli.datasets.celeba import AREA, ATTRIBUTES, GROUPS, IMAGES, PARTITION, RATIO
-from normbench_cli.datasets.crops import central, flipped, random_share
 from normbench_cli.errors import NormbenchError, UsageError
 
 # fmt: off
@@ -226,8 +226,8 @@ def test_bigger_images_crop_the_same_share():
 def test_a_run_trains_on_it_and_records_its_groups(root, monkeypatch):
     from normbench_cli.build import build, check
     from normbench_cli.config import make_config
+    from normbench_cli.engine.events import Record
     from normbench_cli.engine.loop import fit
-    from normbench_cli.engine.records import Record
 
     monkeypatch.setenv("NORMBENCH_DATA", str(root))
     values = {"data": "celeba:size=32", "model": "resnet20", "epochs": "2", "batch_size": "4"}

@@ -12,7 +12,7 @@ from PIL import Image
 
 from normbench_cli.datasets import DATASETS
 from normbench_cli.errors import NormbenchError, UsageError
-from normbench_cli.specs import split_list
+from normbench_cli.registry.spec import split_list
 
 COUNTS = {"train/cat": 9, "train/dog": 8, "test/cat": 4, "test/dog": 3}
 CPU = torch.device("cpu")

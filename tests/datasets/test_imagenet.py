@@ -12,9 +12,9 @@ import torch
 
 from normbench_cli.config import make_config
 from normbench_cli.datasets import DATASETS
+from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.datasets.imagenet import ARCHIVES, META
 from normbench_cli.errors import NormbenchError
-from normbench_cli.vision import import_torchvision
 
 COUNTS = {"train/n01440764": 3, "train/n01443537": 2, "val/n01440764": 2, "val/n01443537": 1}
 

@@ -11,8 +11,8 @@ import torch
 from normbench_cli.build import build
 from normbench_cli.config import make_config
 from normbench_cli.datasets import DATASETS
-from normbench_cli.engine.loop import fit, go_on_from, state_of
-from normbench_cli.engine.records import Notice, Record
+from normbench_cli.engine.events import Notice, Record
+from normbench_cli.engine.loop import fit
 from normbench_cli.errors import NormbenchError
 
 COUNTS = {"train/a": 10, "train/b": 10, "test/a": 3, "test/b": 3}
@@ -108,7 +108,7 @@ def test_a_damaged_image_is_fatal_if_asked(place, workers, content):
 
 
 def test_training_goes_on_in_the_middle_of_an_epoch_and_tells_of_no_damage_twice(place, monkeypatch):
-    monkeypatch.setattr("normbench_cli.engine.tally.SECONDS_BETWEEN_LOOKS", 0)
+    monkeypatch.setattr("normbench_cli.engine.epoch_meter.SECONDS_BETWEEN_LOOKS", 0)
     for name in ("train/a/001.jpg", "train/b/007.jpg", "test/a/002.JPEG"):
         break_file(place / name)
     config = make_config(
@@ -125,10 +125,10 @@ def test_training_goes_on_in_the_middle_of_an_epoch_and_tells_of_no_damage_twice
     records = fit(stopped)
     while stopped.step < 8:
         next(records)
-    torch.save(state_of(stopped), file)
+    torch.save(stopped.state_dict(), file)
     file.seek(0)
     resumed = build(config)
-    go_on_from(resumed, torch.load(file, weights_only=True))
+    resumed.load_state_dict(torch.load(file, weights_only=True))
     rest = list(fit(resumed))
     assert not any(isinstance(record, Notice) for record in rest)
     again = [record.metrics for record in rest if isinstance(record, Record)][-1]

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from normbench_cli.datasets import DATASETS
-from normbench_cli.datasets.graphs import assemble
+from normbench_cli.datasets._graphs.graphs import assemble
 from normbench_cli.datasets.tu import text_file, tu_folder
 from normbench_cli.errors import NormbenchError, UsageError
 

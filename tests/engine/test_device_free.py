@@ -11,10 +11,10 @@ import torch
 
 from normbench_cli import build
 from normbench_cli.config import make_config
-from normbench_cli.datasets.base import Dataset, Split
-from normbench_cli.datasets.graphs import assemble
+from normbench_cli.datasets._graphs.graphs import assemble
+from normbench_cli.datasets._images.memory import Dataset, Split
+from normbench_cli.engine.epoch_meter import EpochMeter
 from normbench_cli.engine.loop import set_rate, train_step
-from normbench_cli.engine.tally import Tally
 from normbench_cli.registry import MODELS, NORMS, OBJECTIVES
 
 META = torch.device("meta")
@@ -36,7 +36,7 @@ def step(monkeypatch):
     def steps(**values):
         run = build.build(make_config({"epochs": 1, "batch_size": 6, "data": "cifar10", "amp": "off", **values}))
         run.model.train()
-        tally = Tally(META)
+        tally = EpochMeter(META)
         for batch in tally.clocked(run.train.epoch(1)):
             set_rate(run)
             tally.add(*train_step(run, batch.inputs, batch.labels))

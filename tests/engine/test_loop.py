@@ -10,8 +10,8 @@ import torch
 
 from normbench_cli.build import build
 from normbench_cli.config import make_config
-from normbench_cli.engine.loop import fit, go_on_from, set_rate, state_of
-from normbench_cli.engine.records import Diverged, Record
+from normbench_cli.engine.events import Diverged, Record
+from normbench_cli.engine.loop import fit, set_rate
 
 TINY = {"data": "digits:size=8", "batch_size": 256}
 
@@ -62,14 +62,14 @@ def plain_run(steps: int) -> tuple[float, float]:
     net.eval()
     with torch.no_grad():
         right = sum((net(x).argmax(1) == y).sum().item() for x, y, _ in run.test.epoch())
-    return total / count, right / run.test.samples
+    return total / count, right / run.test.examples
 
 
 def test_iterations_end_in_the_middle_of_an_epoch():
     records = [r for r in fit(build(make_config(TINY | {"iterations": 8}))) if isinstance(r, Record)]
     assert [(r.epoch, r.step) for r in records] == [(None, 0), (1, 6), (2, 8)]
-    assert [len(r.samples["train/loss"]) for r in records[1:]] == [6, 2]
-    assert all(lap > 0 for r in records[1:] for lap in r.samples["step_time_ms"])
+    assert [len(r.series["train/loss"]) for r in records[1:]] == [6, 2]
+    assert all(lap > 0 for r in records[1:] for lap in r.series["step_time_ms"])
 
 
 def test_a_loss_that_is_not_finite_ends_the_run_after_its_record():
@@ -79,7 +79,7 @@ def test_a_loss_that_is_not_finite_ends_the_run_after_its_record():
         records.extend(run)  # what came before stays in the list
     last = records[-1]
     assert not math.isfinite(last.metrics["train/loss"])
-    losses = last.samples["train/loss"]
+    losses = last.series["train/loss"]
     assert not math.isfinite(losses[stop.value.step - 1])
     assert all(map(math.isfinite, losses[: stop.value.step - 1]))
 
@@ -110,7 +110,7 @@ def test_rates_follow_the_schedule_and_keep_their_factor():
 @pytest.mark.parametrize("looks", [1, 3])
 def test_training_goes_on_from_any_look_to_the_same_bits(monkeypatch, looks):
     """Stopped in the middle of an epoch, put away, and taken up by another process's worth of objects."""
-    monkeypatch.setattr("normbench_cli.engine.tally.SECONDS_BETWEEN_LOOKS", 0)
+    monkeypatch.setattr("normbench_cli.engine.epoch_meter.SECONDS_BETWEEN_LOOKS", 0)
     config = make_config(TINY | {"norm": "augnorm", "iterations": 8})
     whole = build(config)
     expected = [results(r.metrics) for r in fit(whole) if isinstance(r, Record) and r.epoch]
@@ -120,10 +120,10 @@ def test_training_goes_on_from_any_look_to_the_same_bits(monkeypatch, looks):
     for _ in range(looks + 1):
         next(records)
     file = io.BytesIO()
-    torch.save(state_of(stopped), file)
+    torch.save(stopped.state_dict(), file)
     file.seek(0)
     resumed = build(config)
-    go_on_from(resumed, torch.load(file, weights_only=True))
+    resumed.load_state_dict(torch.load(file, weights_only=True))
     assert 0 < resumed.step < 8
     again = [results(r.metrics) for r in fit(resumed) if isinstance(r, Record) and r.epoch]
     assert again == expected[-len(again) :]

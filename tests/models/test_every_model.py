@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from normbench_cli.models import MODELS
-from normbench_cli.models.layers import Layers
+from normbench_cli.models._blocks.factory import Layers
 from normbench_cli.norms import NORMS
 from normbench_cli.registry import ACTIVATIONS
 

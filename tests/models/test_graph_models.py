@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import nn
 
-from normbench_cli.datasets.graphs import assemble
+from normbench_cli.datasets._graphs.graphs import assemble
 from normbench_cli.errors import UsageError
 from normbench_cli.models import MODELS
+from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.graph import Dropout, PerGraph, PerNode
 from normbench_cli.models.gcn import GraphConvolution
 from normbench_cli.models.gin import NeighbourSum
-from normbench_cli.models.graph_layers import Dropout, PerGraph, PerNode
-from normbench_cli.models.layers import Layers
 from normbench_cli.norms import NORMS
 
 GRAPH_MODELS = [name for name, entry in MODELS.entries.items() if entry.facts.get("graphs")]

@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import nn
 
+from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.errors import UsageError
 from normbench_cli.models import MODELS
+from normbench_cli.models._blocks.factory import Layers
 from normbench_cli.models.efficientnetb0 import drop_samples
-from normbench_cli.models.layers import Layers
 from normbench_cli.norms import NORMS
-from normbench_cli.vision import import_torchvision
 
 IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.get("graphs")]
 ONE_ROUND = ":solver=newton:iterations=1"  # what the solver finds is not the question here

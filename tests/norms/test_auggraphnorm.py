@@ -7,9 +7,9 @@ import torch
 from torch.autograd import gradcheck
 from torch.func import functional_call
 
+from normbench_cli.norms._ggm.median import generalized_median
+from normbench_cli.norms._ggm.segmented import ROUNDS_TOGETHER, segmented_median
 from normbench_cli.norms.auggraphnorm import AugGraphNorm
-from normbench_cli.norms.ggm import generalized_median
-from normbench_cli.norms.ggm_segmented import ROUNDS_TOGETHER, segmented_median
 
 BATCH = torch.tensor([0] * 5 + [1] * 4 + [2] * 3 + [3])
 

@@ -8,8 +8,8 @@ from torch import nn
 from torch.autograd import gradcheck
 from torch.func import functional_call
 
+from normbench_cli.norms._ggm.median import generalized_median
 from normbench_cli.norms.augnorm import AugNorm
-from normbench_cli.norms.ggm import generalized_median
 from normbench_cli.registry import NORMS
 
 SPECS = ["augnorm", "augnorm:phi=1", "augnorm:phi=inf", "augnorm:phi=3", "augnorm:solver=newton:iterations=8"]

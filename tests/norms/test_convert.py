@@ -10,10 +10,11 @@ import pytest
 import torch
 from torch import nn
 
+from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.errors import UsageError
-from normbench_cli.norms import NORMS, convert
-from normbench_cli.norms.in_front import InFront
-from normbench_cli.vision import import_torchvision
+from normbench_cli.norms import NORMS
+from normbench_cli.norms._convert.convert import convert
+from normbench_cli.norms._convert.prenorm import InFront
 
 VISION = {"resnet18": 20, "mobilenet_v2": 52, "densenet121": 121, "efficientnet_b0": 49, "vgg16_bn": 13}  # norms
 SAME = ["batchnorm", *(["augnorm:phi=2"] if "augnorm" in NORMS.entries else [])]

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
+from normbench_cli.norms._ggm.median import generalized_median, median_of_columns
 from normbench_cli.norms.augnorm import AugNorm
-from normbench_cli.norms.ggm import generalized_median, median_of_columns
 
 PHIS = (1.05, 1.2, 1.5, 1.75, 2.0, 3.0, 8.0)
 ULP = 4 * torch.finfo(torch.float32).eps

@@ -16,7 +16,7 @@ from normbench_cli.store import Store
 @pytest.fixture
 def store(home, monkeypatch):
     """Two norms and two seeds over four epochs; one run diverged."""
-    monkeypatch.setattr("normbench_cli.store.engine.SYNCHRONOUS", "OFF")
+    monkeypatch.setattr("normbench_cli.store.connection.SYNCHRONOUS", "OFF")
     with Store.open() as store:
         for norm, seed, state in (
             ("none", 0, "finished"),

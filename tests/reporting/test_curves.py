@@ -20,7 +20,7 @@ def store(home):
                 for epoch in (1, 2):
                     series = {"train/loss": [4.0 / epoch + seed, 2.0 / epoch + seed]}
                     scores = {"test/accuracy": 0.4 * epoch + 0.1 * seed}
-                    opened.record(run_id, scores, epoch=epoch, step=2 * epoch, samples=series)
+                    opened.record(run_id, scores, epoch=epoch, step=2 * epoch, series=series)
                 opened.end(run_id, "finished")
         yield opened
 
@@ -44,7 +44,7 @@ def test_without_a_series_there_is_a_point_an_epoch(store):
 def test_steps_that_nobody_looked_at_are_left_out(store, home):
     with Store.open() as opened:
         run_id = opened.begin({"norm": "none", "epochs": 1}, "n", {"host": "here"}, argv=[])
-        opened.record(run_id, {}, epoch=1, step=4, samples={"weights/l2": [1.0, float("nan"), 3.0, float("nan")]})
+        opened.record(run_id, {}, epoch=1, step=4, series={"weights/l2": [1.0, float("nan"), 3.0, float("nan")]})
         opened.end(run_id, "finished")
     points = curves(store, Question(where=["norm=none"]), "weights/l2")
     assert points["at"].tolist() == [1, 3]

@@ -47,21 +47,21 @@ def size_of(store: Store) -> int:
 )
 def test_ten_thousand_steps_take_less_than_two_megabytes(store, enter, names, epochs, steps):
     run_id, before = enter("running"), size_of(store)
-    with store.kept_open():
+    with store.hold_open():
         for metrics, epoch, step, samples in records(METRICS + names[2:], names, epochs, steps):
-            store.record(run_id, metrics, epoch=epoch, step=step, samples=samples)
+            store.record(run_id, metrics, epoch=epoch, step=step, series=samples)
     assert size_of(store) - before < 2_000_000
     assert len(series(store, run_id, "train/loss")) == epochs * steps
 
 
 def test_recording_takes_less_than_a_hundredth_of_the_training(store, enter, monkeypatch):
     """With all waiting for the disk: for each epoch's checkpoint, too."""
-    monkeypatch.setattr("normbench_cli.store.engine.SYNCHRONOUS", "NORMAL")
+    monkeypatch.setattr("normbench_cli.store.connection.SYNCHRONOUS", "NORMAL")
     run_id, rows = enter("running"), list(records(METRICS, SERIES, EPOCHS, STEPS))
     began = time.perf_counter()
-    with store.kept_open():
+    with store.hold_open():
         for metrics, epoch, step, samples in rows:
-            store.record(run_id, metrics, epoch=epoch, step=step, samples=samples)
+            store.record(run_id, metrics, epoch=epoch, step=step, series=samples)
             store.sync()
         for _ in range(BEATS):
             store.beat(run_id)
@@ -78,7 +78,7 @@ def look_in(location: str) -> None:
 def test_a_file_that_is_kept_open_is_there_for_others(store, enter):
     """Also when the same process opens it again, which must not cost it its locks: others would take its log away."""
     run_id = enter("running")
-    with store.kept_open():
+    with store.hold_open():
         for step in range(1, 4):
             store.record(run_id, {"train/loss": 1.0}, step=step)
             with Store.open():

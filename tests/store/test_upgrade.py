@@ -14,7 +14,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from normbench_cli.errors import DatabaseError
-from normbench_cli.store import Store, engine, location, upgrade
+from normbench_cli.store import Store, connection, location, upgrade
 from normbench_cli.store.location import read_location
 from normbench_cli.store.queries import metrics_frame, runs_frame, series
 from normbench_cli.store.schema import HEAD, VERSION_TABLE, Base
@@ -157,6 +157,6 @@ def test_a_backup_is_whole_while_the_database_is_written(today, store, tmp_path)
 
 def test_engines_are_made_for_servers_too(monkeypatch):
     made = []
-    monkeypatch.setattr(engine, "create_engine", lambda url, **options: made.append(url))
-    engine.make_engine(read_location("postgresql://host/name"), "mode=rw")
+    monkeypatch.setattr(connection, "create_engine", lambda url, **options: made.append(url))
+    connection.make_engine(read_location("postgresql://host/name"), "mode=rw")
     assert str(made[0]) == "postgresql://host/name"

@@ -1,0 +1,131 @@
+"""Which modules `convert` takes for norms, and the new layer in place of an old one, with what it has learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.parameter import is_lazy
+from torch.nn.utils.parametrize import is_parametrized
+
+from normbench_cli.errors import UsageError
+from normbench_cli.registry import NORMS, Spec
+from normbench_cli.registry.spec import split_joined, split_spec
+
+
+class Target:
+    """A spec taken apart: norms of weights, at most one of data, and where that one stands."""
+
+    def __init__(self, text: str) -> None:
+        self.weights: list[Spec] = []
+        self.data: Spec | None = None
+        self.given: set[str] = set()  # what the spec sets itself, so the old layer's value does not count
+        for part, spec in zip(split_joined(text), NORMS.parse_all(text), strict=True):
+            if spec.entry.facts.get("placement") == "weight":
+                self.weights.append(spec)
+            elif self.data is None:
+                self.data, self.given = spec, set(split_spec(part)[1])
+            else:
+                raise UsageError(f"'{text}' joins two norms of data", "join one of data and any of weights")
+        options = self.data.params if self.data else {}
+        self.facts = self.data.entry.facts if self.data else {}
+        self.name = str(self.data or "none")
+        self.before = options.get("placement", self.facts.get("placement", "after")) == "before"
+        self.first, self.classifier = options.get("first", True), options.get("classifier", True)
+        self.empties = self.before or self.name == "none"  # nothing stays behind the operation
+
+    def layer(self, features: int, like: Mapping[str, Any]) -> nn.Module:
+        """The new layer, with those of the old layer's settings that it takes and the spec leaves open."""
+        takes = NORMS.parameters(self.data.entry) if self.data else {}
+        options = {key: value for key, value in like.items() if key in takes and key not in self.given}
+        made: nn.Module = NORMS.build(self.name, num_features=features, **options)
+        return made
+
+
+def facts_of(module: nn.Module) -> Mapping[str, Any] | None:
+    """What is known of a norm; None for anything that is not torch's batch norm or in normbench's registry."""
+    entry = vars(type(module)).get("normbench_entry")
+    if entry is not None and entry.kind == NORMS.kind:
+        facts: Mapping[str, Any] = entry.facts
+        return facts
+    known = isinstance(module, _BatchNorm) and type(module).forward in (_BatchNorm.forward, nn.SyncBatchNorm.forward)
+    return {} if known else None
+
+
+def looks_like_norm(module: nn.Module, name: str) -> bool:
+    if "parametrizations" in name.split("."):
+        return False  # part of a norm of weights
+    named_so = "norm" in type(module).__name__.lower() and not list(module.children())
+    return facts_of(module) is not None or isinstance(module, _BatchNorm) or named_so
+
+
+def why_not(module: nn.Module, name: str, target: Target) -> str | None:
+    """Why a norm cannot be converted, if it cannot."""
+    facts = facts_of(module)
+    if not name:
+        return "the model itself cannot be swapped in place: put it into a Sequential"
+    if isinstance(module, nn.LayerNorm):
+        return f"it normalizes the last {len(module.normalized_shape)} dimension(s), not channels at the second"
+    if facts is None and isinstance(module, nn.GroupNorm | nn.modules.instancenorm._InstanceNorm):
+        return "it is no batch norm: it normalizes every sample for itself"
+    if is_parametrized(module):
+        return "its parameters are parametrized"
+    if facts is None and isinstance(module, _BatchNorm):
+        return f"{type(module).__name__} changes the forward of torch's batch norm"
+    if facts is None:
+        return f"{type(module).__name__} is neither torch's batch norm nor in normbench's registry"
+    if any(is_lazy(parameter) for parameter in module.parameters()):
+        return "it does not know its channels yet: run the model once"
+    if not hasattr(module, "num_features"):
+        return f"{type(module).__name__} has no num_features"
+    if bool(facts.get("graphs")) != bool(target.facts.get("graphs")):
+        return "norms of graphs are called with the graph of each node, other norms without"
+    return None
+
+
+def successor(old: nn.Module, target: Target, model: nn.Module) -> tuple[nn.Module, list[str]]:
+    """The new layer in place of an old one, and what is different about it.
+
+    Parameters go over as the same objects: an optimizer made before, and modules that share them, still hold them.
+    """
+    like = {key: getattr(old, key) for key in ("eps", "momentum") if isinstance(getattr(old, key, None), float)}
+    if hasattr(old, "weight"):
+        like["affine"] = old.weight is not None
+    new = target.layer(old.num_features, like)  # type: ignore[arg-type]
+    settle(new, old, model)
+    for name, parameter in old.named_parameters(recurse=False):
+        fresh = new._parameters.get(name)
+        if fresh is not None and fresh.shape == parameter.shape:
+            new._parameters[name] = parameter
+    with torch.no_grad():
+        for name, buffer in old.named_buffers(recurse=False):
+            empty = new._buffers.get(name)
+            if empty is not None and empty.shape == buffer.shape:
+                empty.copy_(buffer)
+    forgets = isinstance(old, _BatchNorm) and old.running_mean is None and "running_mean" in new._buffers
+    cumulates = isinstance(old, _BatchNorm) and old.momentum is None and hasattr(new, "momentum")
+    notes: list[str] = []
+    if isinstance(new, _BatchNorm):
+        if forgets:
+            new.track_running_stats = False
+            new.running_mean = new.running_var = new.num_batches_tracked = None
+        if cumulates:
+            new.momentum = None
+    else:
+        notes += ["it had no running statistics, the new layer has"] if forgets else []
+        notes += [f"it averaged over all batches, the new layer has momentum {new.momentum}"] if cumulates else []
+    if isinstance(old, nn.SyncBatchNorm):
+        notes.append("its statistics are not shared between processes any more")
+    if old._forward_hooks or old._forward_pre_hooks or old._backward_hooks:
+        notes.append("its hooks are gone")
+    return new, notes
+
+
+def settle(new: nn.Module, old: nn.Module, model: nn.Module) -> None:
+    """Device, dtype and mode of the layer it replaces; of the model, where that one has no tensors."""
+    near = [*old.parameters(), *old.buffers(), *model.parameters()]
+    like = next((tensor for tensor in near if tensor.is_floating_point()), torch.empty(0))
+    new.to(device=like.device, dtype=like.dtype).train(old.training)

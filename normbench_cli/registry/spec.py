@@ -1,0 +1,139 @@
+"""How components and their parameters are written, ``name:key=value,key=value``, and how a wrong word is answered.
+
+A comma inside a value has a backslash before it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from normbench_cli.errors import UsageError
+
+
+def split_spec(text: str) -> tuple[str, dict[str, str]]:
+    """``name:key=value,...`` or ``package.module:Class:key=value,...`` -> name and raw parameters."""
+    name, _, rest = text.strip().partition(":")
+    if rest and "=" not in rest.split(":", 1)[0]:  # the piece after the colon is a class, not a parameter
+        attribute, _, rest = rest.partition(":")
+        name = f"{name}:{attribute}"
+    params: dict[str, str] = {}
+    for piece in filter(None, split_commas(rest)):
+        key, equals, value = piece.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise UsageError(f"'{piece}' in '{text}' is not key=value", "write name:key=value,key=value")
+        if key.strip() in params:
+            raise UsageError(f"'{key.strip()}' is given twice in '{text}'", "give it once")
+        params[key.strip()] = value.strip().replace("\\,", ",")
+    if not name.strip():
+        raise UsageError(f"'{text}' names nothing", "write name or name:key=value")
+    return name.strip(), params
+
+
+def join_spec(name: str, params: Mapping[str, Any]) -> str:
+    """The way back."""
+    pieces = [f"{key}={format_value(value)}".replace(",", "\\,") for key, value in params.items()]
+    return f"{name}:{','.join(pieces)}" if pieces else name
+
+
+def split_commas(text: str) -> list[str]:
+    return re.split(r"(?<!\\),", text)
+
+
+def split_joined(text: str) -> list[str]:
+    """``ws+gn:groups=8`` -> its parts; a plus inside a number (1e+3) does not part."""
+    parts = [""]
+    for index, letter in enumerate(text):
+        if letter == "+" and text[index + 1 : index + 2].isalpha():
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def split_list(text: str) -> list[str]:
+    """``augnorm:phi=1.5,popnorm:kappa=4,remove=none,bn`` -> three specs: a bare ``key=value`` joins the one before."""
+    specs: list[str] = []
+    for piece in split_commas(text):
+        is_parameter = "=" in piece.partition(":")[0]
+        if is_parameter and specs:
+            specs[-1] += f",{piece}" if ":" in specs[-1] else f":{piece}"
+        elif piece.strip():
+            specs.append(piece.strip())
+    return specs
+
+
+def expand(spec: str) -> list[str]:
+    """``bim:eps=0.01/0.02,steps=5`` -> a spec for each of the values that a slash parts, in all combinations."""
+    from itertools import product
+
+    name, params = split_spec(spec)
+    choices = [text.split("/") for text in params.values()]
+    return [join_spec(name, dict(zip(params, chosen, strict=True))) for chosen in product(*choices)]
+
+
+def read_value(text: Any, kind: Any, where: str) -> Any:
+    """A parameter's text -> a value of the type its signature names."""
+    import types
+    import typing
+
+    if not isinstance(text, str):
+        return text
+    if typing.get_origin(kind) is Literal:
+        choices = typing.get_args(kind)
+        for choice in choices:
+            if text == str(choice).lower() or text == str(choice):
+                return choice
+        raise UsageError(f"{where}={text} is not one of {', '.join(map(str, choices))}", suggest(text, list(choices)))
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):
+        for option in typing.get_args(kind):
+            if option is type(None):
+                if text.lower() == "none":
+                    return None
+                continue
+            try:
+                return read_value(text, option, where)
+            except UsageError:
+                continue
+        raise UsageError(f"{where}={text} is not {type_name(kind)}", f"write {type_name(kind)}")
+    if kind is bool:
+        words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        if text.lower() not in words:
+            raise UsageError(f"{where}={text} is not true or false", "write true or false")
+        return words[text.lower()]
+    if kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            raise UsageError(f"{where}={text} is not {type_name(kind)}", f"write {type_name(kind)}") from None
+    return text
+
+
+def type_name(kind: Any) -> str:
+    """A type in words."""
+    import typing
+
+    words = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", type(None): "none"}
+    return " or ".join(words.get(part, str(part)) for part in typing.get_args(kind) or (kind,))
+
+
+def format_value(value: Any) -> str:
+    """A parameter's value as a person writes it: 4, 1e-05, true."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return "none" if value is None else str(value)
+
+
+def suggest(wrong: str, choices: list[str]) -> str:
+    """What to do about a wrong word: the nearest right one, and all of them."""
+    close = difflib.get_close_matches(wrong, choices, n=1)
+    everything = f"choose from {', '.join(choices)}" if choices else "it takes none"
+    return f"did you mean '{close[0]}'? ({everything})" if close else everything
+
+
+def first_line(docstring: str | None) -> str:
+    return (docstring or "").strip().partition("\n")[0]

@@ -1,0 +1,136 @@
+"""What training a configuration would be, told without recording anything: layers, steps, an estimate of the cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torch import nn
+from torch.nn.utils import parametrize
+
+from normbench_cli import build
+from normbench_cli.config import RunConfig
+from normbench_cli.device import peak_memory_bytes, pick_device, reset_peak_memory, synchronize
+from normbench_cli.engine.evaluate import score
+from normbench_cli.engine.events import Record
+from normbench_cli.engine.loop import train_step
+from normbench_cli.registry import NORMS
+
+OPERATIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Linear)
+
+
+@dataclass(frozen=True)
+class NormLocation:
+    """A normalization layer (or an operation whose weight is normalized) and where it stands."""
+
+    name: str  # within the model
+    norm: str
+    placement: str
+    operation: str  # the one before it, after it, or itself
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """What there is to say of a configuration before it is trained."""
+
+    config: RunConfig
+    parameters: int
+    norms: list[NormLocation]
+    steps: int
+    seconds: float
+    memory_bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "fingerprint": self.config.fingerprint(),
+            "config": self.config.to_dict(),
+            "parameters": self.parameters,
+            "norm_layers": [vars(norm) for norm in self.norms],
+            "steps": self.steps,
+            "estimate": {"seconds": self.seconds, "memory_bytes": self.memory_bytes},
+        }
+
+
+def outline(config: RunConfig) -> DryRun:
+    """Try a few steps with weights that are thrown away, and reckon up.  What compiling would save is not in it."""
+    model = build.build_model(config, build.load_data(config.data))
+    steps, seconds, memory = try_folds(config) if config.folds else try_steps(replace(config, compile=False))
+    return DryRun(config, sum(p.numel() for p in model.parameters()), norms_of(model, config), steps, seconds, memory)
+
+
+def try_steps(config: RunConfig) -> tuple[int, float, int]:
+    """Steps, seconds and peak memory, from three steps and one batch of evaluation."""
+    training = build.build(config)
+    reset_peak_memory(training.device)
+    batch = next(iter(training.train.epoch(1)))
+    training.model.train()
+    a_step = least_seconds(lambda: train_step(training, batch.inputs, batch.labels), config)
+    evaluations = [split for split in (training.validation, training.test) if split is not None]
+    by_evaluation = 0.0
+    for split in evaluations:
+        first = OneBatch(next(iter(split.epoch())))
+        by_evaluation += least_seconds(lambda of=first: score(training, of), config) * len(split)  # type: ignore[misc]
+    seconds = training.steps * a_step + training.epochs * by_evaluation
+    return training.steps, seconds, peak_memory_bytes(training.device)
+
+
+class OneBatch:
+    """A split of one batch."""
+
+    damaged = None
+
+    def __init__(self, batch: Any) -> None:
+        self._batch, self.batch_size, self.examples = batch, len(batch.labels), len(batch.labels)
+
+    def __len__(self) -> int:
+        return 1
+
+    def epoch(self, number: int = 0, first: int = 0) -> Any:
+        return iter([self._batch])
+
+
+def least_seconds(work: Callable[[], object], config: RunConfig, times: int = 3) -> float:
+    """The shortest of a few runs; the first ones are slow for reasons that do not last."""
+    device, found = pick_device(config.device), []
+    for _ in range(times):
+        synchronize(device)
+        began = time.perf_counter()
+        work()
+        synchronize(device)
+        found.append(time.perf_counter() - began)
+    return min(found)
+
+
+def try_folds(config: RunConfig) -> tuple[int, float, int]:
+    """The same for a cross-validation, from what one epoch and what four more take."""
+    seconds, last = [], Record(None, 0, {})
+    for epochs in (1, 5):
+        began = time.perf_counter()
+        for record in build.cross_validation(replace(config, epochs=epochs)):
+            last = record if isinstance(record, Record) else last
+        seconds.append(time.perf_counter() - began)
+    epochs, an_epoch = config.epochs or 0, max(seconds[1] - seconds[0], 0.0) / 4
+    memory = int(last.metrics["peak_memory_bytes"])
+    return last.step * epochs // 5, seconds[0] + (epochs - 1) * an_epoch, memory
+
+
+def norms_of(model: nn.Module, config: RunConfig) -> list[NormLocation]:
+    """Every layer that a part of the norm's spec has made, in the order of the model."""
+    found = []
+    leaves = [(name, module) for name, module in model.named_modules() if name]
+    operations = [name for name, module in leaves if isinstance(module, OPERATIONS)]
+    order = {name: place for place, (name, _) in enumerate(leaves)}
+    for spec in (spec for spec in NORMS.parse_all(config.norm) if spec.entry.name != "none"):
+        kind, own = spec.entry.load(), spec.entry.facts.get("placement", "after")
+        placement = spec.params.get("placement", own)
+        for name, module in leaves:
+            if placement == "weight":
+                if isinstance(module, OPERATIONS) and parametrize.is_parametrized(module, "weight"):
+                    found.append(NormLocation(name, str(spec), placement, name))
+            elif isinstance(kind, type) and type(module) is kind:
+                sides = [op for op in operations if (order[op] > order[name]) == (placement == "before")]
+                nearest = (sides[0] if placement == "before" else sides[-1]) if sides else ""
+                found.append(NormLocation(name, str(spec), placement, nearest))
+    return found

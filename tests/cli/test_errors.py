@@ -1,0 +1,143 @@
+"""Bad input: one clear line that says what to do, the right exit code, no traceback, and nothing changed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+import torch
+
+TINY = ["--data", "digits:size=8", "--iterations", "2", "--batch-size", "64", "--norm", "batchnorm"]
+
+
+def is_one_line(ended, code: int, *says: str) -> None:
+    assert ended.code == code, ended
+    assert ended.out == ""
+    assert ended.err.count("\n") == 1, ended.err
+    assert "Traceback" not in ended.err
+    for words in says:
+        assert words in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--norm", "popnrm"], "did you mean 'popnorm'"),
+        (["--norm", "popnorm:kapa=4"], "did you mean 'kappa'"),
+        (["--norm", "popnorm:kappa=0"], "kappa"),
+        (["--norm", "os:system"], "not a class made from torch.nn.Module"),
+        (["--act", "rellu"], "did you mean 'relu'"),
+        (["--model", "resnet21"], "did you mean 'resnet20'"),
+        (["--data", "digit"], "did you mean 'digits'"),
+        (["--data", "digits:size=1"], "size is 1"),
+        (["--epochs", "0"], "epochs is 0"),
+        (["--epochs", "many"], "--epochs"),
+        (["--lr", "nan"], "lr is nan"),
+        (["--seeds", "5-2"], "end before they begin"),
+        (["--batch-size", "1", "--norm", "batchnorm"], "statistics over the batch"),
+        (["--batch-size", "1", "--norm", "popnorm"], "statistics over the batch"),
+        (["--batch-size", "99999"], "samples to train with"),
+        (["--set", "nokey=1"], "no setting 'nokey'"),
+        (["--set", "lr"], "key=value"),
+        (["--device", "toaster"], "not the name of a device"),
+        (["--no-such-option"], "--no-such-option"),
+        (["--schedule", "step:at=x"], "schedule"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_usage_of_train(normbench, home, words, says):
+    is_one_line(normbench("train", *words), 2, says)
+    assert not home.exists()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
+def test_a_missing_device_is_said(normbench, home):
+    is_one_line(normbench("train", "--device", "cuda"), 2, "no device 'cuda'")
+    assert not home.exists()
+
+
+@pytest.fixture
+def recorded(normbench, home) -> Path:
+    """A database with a run in it."""
+    assert normbench("train", *TINY, "-q").code == 0
+    return home / "normbench.db"
+
+
+def truncate(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+def make_newer(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE normbench_schema_version SET version_num = '9999'")
+        connection.commit()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+
+
+def overwrite(path: Path) -> None:
+    path.write_bytes(b"something else entirely, and long enough to be looked at" * 100)
+
+
+def protect(path: Path) -> None:
+    path.chmod(0o444)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [(truncate, "truncated"), (make_newer, "upgrade normbench"), (overwrite, "not a"), (protect, "read-only")],
+)
+def test_a_database_that_cannot_be_used_is_left_as_it_is(normbench, recorded, spoil, says):
+    spoil(recorded)
+    before = recorded.read_bytes()
+    is_one_line(normbench("train", *TINY), 1, says)
+    assert recorded.read_bytes() == before
+
+
+def test_a_folder_is_not_a_database(normbench, tmp_path):
+    is_one_line(normbench("train", *TINY, "--db", str(tmp_path)), 1, "folder")
+
+
+def test_a_home_that_cannot_be_written(normbench, home):
+    home.mkdir()
+    home.chmod(0o555)
+    is_one_line(normbench("train", *TINY), 1, "NORMBENCH_HOME")
+    home.chmod(0o755)
+    assert not list(home.iterdir())
+
+
+def test_a_home_that_cannot_be_made(normbench, home):
+    home.write_text("a file")
+    is_one_line(normbench("train", *TINY), 1, "NORMBENCH_HOME")
+
+
+@pytest.mark.parametrize("command", [["eval"], ["runs", "show"], ["runs", "rm", "--yes"]], ids=" ".join)
+def test_an_unknown_run_is_said(normbench, recorded, command):
+    is_one_line(normbench(*command, "ffffffffff"), 1, "ffffffffff", "normbench runs list")
+
+
+def test_debug_shows_the_traceback(normbench):
+    assert "Traceback" in normbench("train", "--lr", "nan", "--debug").err
+
+
+def test_an_unexpected_fault_is_one_line_too(normbench, monkeypatch):
+    def fail(*args, **kwargs):
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr("normbench_cli.runs.train.check", fail)
+    is_one_line(normbench("train", *TINY), 1, "RuntimeError: two lines", "--debug")
+
+
+def test_the_program_is_the_module_too():
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-m", "normbench_cli", "--version"], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert done.stdout.startswith("normbench ")

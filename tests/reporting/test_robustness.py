@@ -1,0 +1,63 @@
+"""Accuracy against the strength of a disturbance: one parameter varies, defaults are known, clean stands at nothing."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from normbench_cli.errors import UsageError
+from normbench_cli.registry import ATTACKS
+from normbench_cli.reporting.collect import NothingMeasured, Question
+from normbench_cli.reporting.curves import curves
+from normbench_cli.reporting.robustness import source_default
+from normbench_cli.store import Store
+
+
+@pytest.fixture
+def store(home):
+    with Store.open() as opened:
+        for seed in (0, 1):
+            run_id = opened.begin({"norm": "batchnorm", "seed": seed}, str(seed), {"host": "here"}, argv=[])
+            scores = {"": 0.9, "@bim": 0.5, "@bim:eps=0.01": 0.7, "@bim:eps=0.1": 0.1, "@fog:severity=5": 0.3}
+            scores |= {"@gaussian:seed=1,sigma=0.1": 0.8, "@gaussian:seed=2": 0.6}
+            opened.record(run_id, {f"test/accuracy{name}": value for name, value in scores.items()}, epoch=None, step=9)
+            opened.end(run_id, "finished")
+        yield opened
+
+
+def test_accuracy_against_epsilon_with_the_default_in_its_place(store):
+    points = curves(store, Question(), "test/accuracy@bim")
+    assert points["at"].tolist() == [0, 0.01, 0.03, 0.1]
+    assert points["mean"].tolist() == pytest.approx([0.9, 0.7, 0.5, 0.1])
+    assert set(points["unit_of_at"]) == {"eps"}
+    assert set(points["n"]) == {2}
+
+
+def test_accuracy_against_severity(store):
+    assert curves(store, Question(), "test/accuracy@fog")["at"].tolist() == [0, 5]
+
+
+def test_two_parameters_that_differ_are_too_many_unless_one_is_fixed(store):
+    with pytest.raises(UsageError, match="differ in seed and sigma; fix all but one"):
+        curves(store, Question(), "test/accuracy@gaussian")
+    points = curves(store, Question(), "test/accuracy@gaussian:seed=1")
+    assert points["at"].tolist() == [0, 0.1]
+
+
+def test_what_was_not_measured_is_said(store):
+    with pytest.raises(NothingMeasured):
+        curves(store, Question(), "test/accuracy@snow")
+
+
+NUMBERS = [
+    (entry, key, default)
+    for entry in ATTACKS.entries.values()
+    for key, (_, default) in ATTACKS.parameters(entry).items()
+    if isinstance(default, int | float) and not isinstance(default, bool) and default is not inspect.Parameter.empty
+]
+
+
+@pytest.mark.parametrize(("entry", "key", "default"), NUMBERS, ids=lambda value: getattr(value, "name", str(value)))
+def test_defaults_read_from_the_source_are_the_true_ones(entry, key, default):
+    assert source_default(entry, key) == default
