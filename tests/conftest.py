@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.support import CommandResult, RunCommand
 
 settings.register_profile("any machine", deadline=None)  # however busy it is
 settings.load_profile("any machine")
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """NORMBENCH_HOME in a fresh folder, which is also the working folder."""
     folder = tmp_path / "home"
     monkeypatch.setenv("NORMBENCH_HOME", str(folder))
@@ -24,20 +25,11 @@ def home(tmp_path, monkeypatch):
     return folder
 
 
-@dataclass
-class Ended:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def normbench(capsys, monkeypatch) -> Callable[..., Ended]:
+def normbench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> RunCommand:
     """Run a command in this process, as the program itself would: `normbench("train", "--epochs", "1")`."""
 
-    def run(*words: str) -> Ended:
+    def run(*words: str) -> CommandResult:
         from normbench_cli.cli.main import main
 
         monkeypatch.setattr(sys, "argv", ["normbench", *words])
@@ -45,6 +37,6 @@ def normbench(capsys, monkeypatch) -> Callable[..., Ended]:
         with pytest.raises(SystemExit) as stop:
             main()
         printed = capsys.readouterr()
-        return Ended(int(stop.value.code or 0), printed.out, printed.err)
+        return CommandResult(int(stop.value.code or 0), printed.out, printed.err)
 
     return run

@@ -29,17 +29,17 @@ from normbench_cli.errors import UsageError
         ({"schedule": "cosin"}, "did you mean 'cosine'"),
     ],
 )
-def test_what_cannot_be_is_refused(values, says):
+def test_what_cannot_be_is_refused(values: dict[str, str], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         make_config(values)
 
 
-def test_batch_of_one_is_fine_without_batch_statistics():
+def test_batch_of_one_is_fine_without_batch_statistics() -> None:
     for norm in ("none", "groupnorm", "popnorm:stats=instance"):
         assert make_config({"batch_size": 1, "norm": norm}).batch_size == 1
 
 
-def test_aliases_and_defaults_do_not_change_the_fingerprint():
+def test_aliases_and_defaults_do_not_change_the_fingerprint() -> None:
     plain = make_config({})
     assert make_config({"norm": "bn:eps=1e-5", "lr": "0.3", "seed": "0"}).fingerprint() == plain.fingerprint()
 
@@ -55,27 +55,27 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", [name for name in FIELDS if name not in ("objective", "folds")])
-def test_fingerprint_covers_what_matters(name):
+def test_fingerprint_covers_what_matters(name: str) -> None:
     changed = make_config({name: CHANGES[name]}).fingerprint() != make_config({}).fingerprint()
     assert changed == FIELDS[name].metadata["identity"]
 
 
-def test_every_field_has_its_sentence():
+def test_every_field_has_its_sentence() -> None:
     assert all(field.metadata["help"] for field in FIELDS.values())
 
 
 @pytest.mark.parametrize(("texts", "seeds"), [(["3"], [3]), (["0-2"], [0, 1, 2]), (["1,5", "5", "7-8"], [1, 5, 7, 8])])
-def test_seeds_are_read(texts, seeds):
+def test_seeds_are_read(texts: list[str], seeds: list[int]) -> None:
     assert read_seeds(texts) == seeds
 
 
 @pytest.mark.parametrize("text", ["5-2", "x", "-1", "1-", "0-99999"])
-def test_wrong_seeds_are_refused(text):
+def test_wrong_seeds_are_refused(text: str) -> None:
     with pytest.raises(UsageError):
         read_seeds([text])
 
 
-def test_settings_are_checked_by_name():
+def test_settings_are_checked_by_name() -> None:
     assert read_settings(["init=torch", "lr=1"]) == {"init": "torch", "lr": "1"}
     with pytest.raises(UsageError, match="no setting 'nokey'"):
         read_settings(["nokey=1"])

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def imported(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_follow_the_arrows(path):
+def test_imports_follow_the_arrows(path: Any) -> None:
     piece = piece_of(path)
     assert piece in MAY_IMPORT, f"{piece} is new: say in MAY_IMPORT whom it may import"
     inside = {name.split(".")[1] for name in imported(path) if name.startswith("normbench_cli.")}
@@ -84,6 +85,6 @@ def loaded_by(*words: str) -> set[str]:
         (["runs", "list"], {"torch", "alembic"}),
     ],
 )
-def test_light_commands_load_no_heavy_library(words, without):
+def test_light_commands_load_no_heavy_library(words: Any, without: Any) -> None:
     loaded_by("db", "upgrade")  # so that there is a database to read
     assert not loaded_by(*words) & without

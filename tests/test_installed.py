@@ -6,6 +6,7 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory) -> Path:
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of a new environment that holds the wheel; its dependencies are borrowed from this one."""
     folder = tmp_path_factory.mktemp("installed")
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
@@ -28,7 +29,7 @@ def python(tmp_path_factory) -> Path:
     return python
 
 
-def test_the_installed_program_does_its_work(python, tmp_path):
+def test_the_installed_program_does_its_work(python: Any, tmp_path: Path) -> None:
     def run(*words: str) -> str:
         done = subprocess.run(
             [python, "-m", "normbench_cli", *words], cwd=tmp_path, capture_output=True, text=True, check=False

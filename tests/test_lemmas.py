@@ -50,13 +50,13 @@ def along(norm: str) -> tuple[torch.Tensor, torch.Tensor]:
 @pytest.mark.parametrize(
     "norm", ["batchnorm:eps=1e-12", "weightnorm", "centeredweightnorm:scale=1", "weightstandardization"]
 )
-def test_no_row_has_a_gradient_along_itself(norm):
+def test_no_row_has_a_gradient_along_itself(norm: str) -> None:
     rows, _ = along(norm)
     assert rows.abs().max() < 1e-4  # the eps of the authors' weight norms shows in the fifth digit
 
 
 @pytest.mark.parametrize("norm", ["layernorm:eps=1e-12", "groupnorm:groups=2,eps=1e-12", "spectralnorm"])
-def test_elsewhere_the_layer_has_none_but_its_rows_do(norm):
+def test_elsewhere_the_layer_has_none_but_its_rows_do(norm: str) -> None:
     rows, layer = along(norm)
     assert layer.abs() < 1e-6
     assert rows.abs().max() > 0.01
@@ -78,10 +78,10 @@ def steps_down(norm: str, momentum: float, decay: float, steps: int = 150) -> in
 
 @pytest.mark.parametrize("norm", ["batchnorm:eps=1e-12", "weightnorm"])
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
-def test_without_weight_decay_the_weights_never_get_shorter(norm, momentum):
+def test_without_weight_decay_the_weights_never_get_shorter(norm: str, momentum: float) -> None:
     assert steps_down(norm, momentum, decay=0.0) == 0
 
 
 @pytest.mark.parametrize("norm", ["batchnorm:eps=1e-12", "weightnorm"])
-def test_with_weight_decay_they_do(norm):
+def test_with_weight_decay_they_do(norm: str) -> None:
     assert steps_down(norm, 0.0, decay=0.05) > 100

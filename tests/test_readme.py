@@ -7,10 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, Registry
+from tests.support import RunCommand
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -27,28 +29,28 @@ def aliases(names: tuple[str, ...]) -> str:
 
 
 @pytest.mark.parametrize("registry", [NORMS, MODELS, DATASETS], ids=lambda registry: registry.kind)
-def test_tables_are_those_of_the_registries(registry):
+def test_tables_are_those_of_the_registries(registry: Any) -> None:
     assert table(registry) in README, f"put this into the README:\n\n{table(registry)}"
 
 
 @pytest.mark.parametrize("section", ["Run it", "Test it"])
-def test_the_two_commands_are_the_only_blocks_of_their_sections(section):
+def test_the_two_commands_are_the_only_blocks_of_their_sections(section: Any) -> None:
     body = README.split(f"\n## {section}\n")[1].split("\n## ")[0]
     assert len(re.findall(r"^```", body, re.M)) == 2
     assert "```bash\n" in body
 
 
-def test_every_command_of_the_program_is_in_the_readme(normbench):
+def test_every_command_of_the_program_is_in_the_readme(normbench: RunCommand) -> None:
     commands = re.findall(r"^│? *([a-z]+) {2,}", normbench("--help").out, re.M)
     assert {"train", "report", "doctor"} <= set(commands)
     assert all(f"normbench {command}" in README for command in commands)
 
 
-def test_activations_and_objectives_are_named():
+def test_activations_and_objectives_are_named() -> None:
     assert all(f"`{name}`" in README for name in [*ACTIVATIONS.entries, *OBJECTIVES.entries])
 
 
-def test_the_example_of_a_new_norm_is_listed_trains_is_tested_and_reported(tmp_path):
+def test_the_example_of_a_new_norm_is_listed_trains_is_tested_and_reported(tmp_path: Path) -> None:
     """In a copy of the project, with the README's file added and nothing else touched."""
     example = README.split("## Add a norm in one file")[1].split("```python\n")[1].split("```")[0]
     name = re.search(r'register\("(\w+)"', example).group(1)

@@ -11,7 +11,7 @@ from normbench_cli.registry import SCHEDULES
 
 
 @pytest.mark.parametrize("name", recipes.names())
-def test_every_recipe_is_a_configuration(name):
+def test_every_recipe_is_a_configuration(name: str) -> None:
     recipe = recipes.find(name)
     config = make_config({"recipe": name})
     assert recipe.summary
@@ -19,7 +19,7 @@ def test_every_recipe_is_a_configuration(name):
         assert getattr(config, field) == value or field in ("schedule", "data", "model", "norm"), field
 
 
-def test_what_is_given_goes_before_the_recipe():
+def test_what_is_given_goes_before_the_recipe() -> None:
     config = make_config({"recipe": "popnorm-cifar", "lr": "0.3", "epochs": "2"})
     assert (config.lr, config.epochs, config.iterations, config.batch_size) == (0.3, 2, None, 128)
 
@@ -34,11 +34,11 @@ def test_what_is_given_goes_before_the_recipe():
         ("bn", 0.1),
     ],
 )
-def test_the_exceptional_rates_of_popnorms_third_figure(norm, lr):
+def test_the_exceptional_rates_of_popnorms_third_figure(norm: str, lr: float) -> None:
     assert make_config({"recipe": "popnorm-cifar", "norm": norm}).lr == lr
 
 
-def test_popnorms_imagenet_rates_fall_where_the_paper_says():
+def test_popnorms_imagenet_rates_fall_where_the_paper_says() -> None:
     config = make_config({"recipe": "popnorm-imagenet"})
     assert (config.data, config.iterations, config.batch_size, config.weight_decay) == ("imagenet", 600_000, 256, 1e-4)
     share, params = SCHEDULES.find("step").load(), SCHEDULES.parse(config.schedule).params
@@ -47,11 +47,11 @@ def test_popnorms_imagenet_rates_fall_where_the_paper_says():
     assert rates == pytest.approx([0.05, 0.05, 5e-3, 5e-3, 5e-4, 5e-4, 5e-5])
 
 
-def test_a_config_from_the_database_is_itself_again():
+def test_a_config_from_the_database_is_itself_again() -> None:
     config = make_config({"recipe": "popnorm-cifar", "norm": "none", "lr": 0.2})
     assert make_config(config.to_dict()) == config
 
 
-def test_a_wrong_name_says_the_nearest():
+def test_a_wrong_name_says_the_nearest() -> None:
     with pytest.raises(UsageError, match="did you mean 'popnorm-cifar'"):
         make_config({"recipe": "popnorm-cifr"})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from normbench_cli.attacks import ATTACKS
 from normbench_cli.errors import UsageError
@@ -43,7 +44,9 @@ def accuracy(net: nn.Module, x: torch.Tensor, y: torch.Tensor) -> float:
 @pytest.mark.parametrize("clip", ["data_range", "galloway", "none"])
 @pytest.mark.parametrize("space", ["normalized", "pixel"])
 @pytest.mark.parametrize("steps", [1, 20])
-def test_bim_stays_in_the_ball_and_in_the_range(net, batch, clip, space, steps):
+def test_bim_stays_in_the_ball_and_in_the_range(
+    net: nn.Sequential, batch: tuple[Tensor, ...], clip: str, space: str, steps: int
+) -> None:
     x, y = batch
     attack = ATTACKS.build("bim", eps=0.03, step=0.01, steps=steps, clip=clip, space=space, **GIVEN)
     moved = attack(net, x, y)
@@ -57,7 +60,7 @@ def test_bim_stays_in_the_ball_and_in_the_range(net, batch, clip, space, steps):
         assert moved.abs().max() <= 2
 
 
-def test_without_mean_and_std_the_batchs_own_range_is_kept(net, batch):
+def test_without_mean_and_std_the_batchs_own_range_is_kept(net: nn.Sequential, batch: tuple[Tensor, ...]) -> None:
     x, y = batch
     moved = ATTACKS.build("bim", eps=0.5, step=0.1)(net, x, y)
     low, high = x.amin((0, 2, 3), keepdim=True), x.amax((0, 2, 3), keepdim=True)
@@ -65,14 +68,14 @@ def test_without_mean_and_std_the_batchs_own_range_is_kept(net, batch):
 
 
 @pytest.mark.parametrize("given", [{}, GIVEN])
-def test_eps_0_changes_nothing(net, batch, given):
+def test_eps_0_changes_nothing(net: nn.Sequential, batch: tuple[Tensor, ...], given: dict[str, Any]) -> None:
     x, y = batch
     assert torch.equal(ATTACKS.build("bim", eps=0.0, **given)(net, x, y), x)
     assert torch.equal(ATTACKS.build("bim", **given).clip_only(x), x)
     assert torch.equal(ATTACKS.build("gaussian", sigma=0.0, clip="data_range", **given)(net, x, y), x)
 
 
-def test_clip_only_says_what_galloways_range_does_alone(net, batch):
+def test_clip_only_says_what_galloways_range_does_alone(net: nn.Sequential, batch: tuple[Tensor, ...]) -> None:
     x, y = batch
     attack = ATTACKS.build("bim", eps=0.0, clip="galloway")
     assert torch.equal(attack(net, x, y), x.clamp(-2, 2))
@@ -81,7 +84,7 @@ def test_clip_only_says_what_galloways_range_does_alone(net, batch):
 
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("training", [True, False])
-def test_the_model_is_left_as_it_was(net, batch, name, training):
+def test_the_model_is_left_as_it_was(net: nn.Sequential, batch: tuple[Tensor, ...], name: str, training: bool) -> None:
     x, y = batch
     net.train(training)
     net[1].eval()  # one part in another mode, as a frozen layer is
@@ -99,9 +102,9 @@ def test_the_model_is_left_as_it_was(net, batch, name, training):
     assert net[0].bias.grad is None
 
 
-def test_buffers_survive_a_layer_that_writes_them_in_evaluation(batch):
+def test_buffers_survive_a_layer_that_writes_them_in_evaluation(batch: tuple[Tensor, ...]) -> None:
     class Restless(nn.BatchNorm2d):
-        def forward(self, x):
+        def forward(self, x: Tensor) -> Tensor:
             self.running_mean += 1
             return super().forward(x)
 
@@ -112,14 +115,16 @@ def test_buffers_survive_a_layer_that_writes_them_in_evaluation(batch):
 
 @pytest.mark.parametrize("outer", [torch.no_grad, torch.inference_mode, torch.enable_grad])
 @pytest.mark.parametrize("name", EVERY)
-def test_works_wherever_gradients_are_switched_off(net, batch, name, outer):
+def test_works_wherever_gradients_are_switched_off(
+    net: nn.Sequential, batch: tuple[Tensor, ...], name: str, outer: type[Any]
+) -> None:
     x, y = batch
     with outer():
         inside = ATTACKS.build(name)(net, x * 1, y * 1)
     assert torch.equal(inside, ATTACKS.build(name)(net, x, y))
 
 
-def test_more_steps_and_more_eps_do_not_raise_accuracy():
+def test_more_steps_and_more_eps_do_not_raise_accuracy() -> None:
     draw = torch.Generator().manual_seed(1)
     x = torch.randn(400, 3, 4, 4, generator=draw)
     y = (x.mean((1, 2, 3)) > 0).long() + 2 * (x[:, 0].mean((1, 2)) > 0).long()
@@ -131,7 +136,7 @@ def test_more_steps_and_more_eps_do_not_raise_accuracy():
         nn.functional.cross_entropy(net(x), y).backward()
         optimizer.step()
 
-    def under(**settings) -> float:
+    def under(**settings: float) -> float:
         return accuracy(net, ATTACKS.build("bim", clip="none", step=0.01, **settings)(net, x, y), y)
 
     clean = accuracy(net, x, y)
@@ -143,7 +148,7 @@ def test_more_steps_and_more_eps_do_not_raise_accuracy():
 
 
 @pytest.mark.parametrize("clip", ["galloway", "data_range"])
-def test_bim_equals_ten_plain_lines_on_a_linear_model(clip):
+def test_bim_equals_ten_plain_lines_on_a_linear_model(clip: str) -> None:
     draw = torch.Generator().manual_seed(3)
     weight = torch.randn(5, 12, dtype=torch.float64, generator=draw)
     x = 2 * torch.randn(30, 12, dtype=torch.float64, generator=draw)
@@ -163,7 +168,7 @@ def test_bim_equals_ten_plain_lines_on_a_linear_model(clip):
     torch.testing.assert_close(moved, plain, rtol=0, atol=1e-6)
 
 
-def test_pixel_space_equals_the_same_attack_on_pixels(net, batch):
+def test_pixel_space_equals_the_same_attack_on_pixels(net: nn.Sequential, batch: tuple[Tensor, ...]) -> None:
     """The library torchattacks works on pixels and puts the standardization into the model."""
     x, y = batch
     net.eval()
@@ -171,7 +176,7 @@ def test_pixel_space_equals_the_same_attack_on_pixels(net, batch):
     mean, std = torch.tensor(MEAN).view(shape), torch.tensor(STD).view(shape)
 
     class OnPixels(nn.Module):
-        def forward(self, pixels):
+        def forward(self, pixels: Tensor) -> Tensor:
             return net((pixels - mean) / std)
 
     settings = {"eps": 4 / 255, "step": 1 / 255, "steps": 5, "space": "pixel"}
@@ -180,7 +185,7 @@ def test_pixel_space_equals_the_same_attack_on_pixels(net, batch):
     assert (inner - outer).abs().mean() < 1e-5  # a sign may differ where the gradient is nearly 0
 
 
-def test_noise_has_its_size_its_seed_and_its_own_stream(net, batch):
+def test_noise_has_its_size_its_seed_and_its_own_stream(net: nn.Sequential, batch: tuple[Tensor, ...]) -> None:
     x, y = batch[0].repeat(4, 1, 1, 1), batch[1].repeat(4)
     attack = ATTACKS.build("gaussian")
     torch.manual_seed(1)
@@ -207,19 +212,19 @@ def test_noise_has_its_size_its_seed_and_its_own_stream(net, batch):
         ("bim:mean=1", "mean"),
     ],
 )
-def test_wrong_settings_are_one_sentence(spec, says):
+def test_wrong_settings_are_one_sentence(spec: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         ATTACKS.build(spec)
 
 
 @pytest.mark.parametrize("given", [{"mean": MEAN}, {"mean": MEAN, "std": (1.0,)}, {"mean": (0.0,), "std": (0.0,)}])
-def test_mean_and_std_belong_together(given):
+def test_mean_and_std_belong_together(given: dict[str, tuple[float, ...]]) -> None:
     with pytest.raises(UsageError, match="std"):
         ATTACKS.build("bim", **given)
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_needs_no_look_at_the_data(name):
+def test_needs_no_look_at_the_data(name: str) -> None:
     net = nn.Sequential(nn.Flatten(), nn.Linear(12, 3)).to("meta")
     if name == "gaussian":
         pytest.skip("there is no generator on no device")
@@ -229,6 +234,6 @@ def test_needs_no_look_at_the_data(name):
     assert moved.shape == (2, 3, 2, 2)
 
 
-def test_infinite_eps_is_refused():
+def test_infinite_eps_is_refused() -> None:
     with pytest.raises(UsageError, match="eps"):
         ATTACKS.build("bim", eps=math.inf)

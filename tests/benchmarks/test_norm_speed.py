@@ -46,7 +46,9 @@ def ratio(spec: str, shape: tuple[int, ...], last: bool, rounds: int = 21, warm_
         ("augnorm:phi=1.5", False, "never", 5.0),
     ],
 )
-def test_geometric_mean_of_ratios(spec, last, policy, most, monkeypatch):
+def test_geometric_mean_of_ratios(
+    spec: Any, last: Any, policy: Any, most: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NORMBENCH_COMPILE", policy)
     ratios = [ratio(spec, shape, last) for shape in SHAPES]
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))

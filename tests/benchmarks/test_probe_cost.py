@@ -3,8 +3,12 @@
 Run alone, on a machine that does nothing else:  pytest -m benchmark tests/benchmarks/test_probe_cost.py -s
 """
 
+from __future__ import annotations
+
 import statistics
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -13,7 +17,7 @@ from normbench_cli.config import make_config
 from normbench_cli.engine.loop import set_rate, train_step
 
 
-def stepping(probes: int, norm: str):
+def stepping(probes: int, norm: str) -> Iterator[None]:
     """A step at every `next`, which gives its seconds."""
     run = build.build(build.check(make_config({"data": "digits", "norm": norm, "probes": probes, "epochs": 20})))
     run.model.train()
@@ -32,7 +36,7 @@ def stepping(probes: int, norm: str):
 
 @pytest.mark.benchmark
 @pytest.mark.parametrize("norm", ["batchnorm", "weightnorm", "diffphi"])
-def test_probes_at_every_step_cost_less_than_a_twentieth(norm):
+def test_probes_at_every_step_cost_less_than_a_twentieth(norm: Any) -> None:
     turns = list(zip(stepping(0, norm), stepping(1, norm), strict=True))[10:]
     without, watched = (statistics.median(column) for column in zip(*turns, strict=True))
     print(f"{norm}: {without * 1e3:.2f} ms without, {watched * 1e3:.2f} ms with probes, ratio {watched / without:.3f}")

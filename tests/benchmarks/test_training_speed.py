@@ -8,11 +8,15 @@ steps.  Run alone, on a machine that does nothing else:
     pytest -m benchmark tests/benchmarks/test_training_speed.py -s
 """
 
+from __future__ import annotations
+
 import copy
 import itertools
 import statistics
 import time
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -30,7 +34,7 @@ TURN = 30  # steps
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
 
 
-def plain_batches(seed: int):
+def plain_batches(seed: int) -> Any:
     torchvision = import_torchvision()
     t = torchvision.transforms
     change = t.Compose([t.RandomCrop(32, padding=4), t.RandomHorizontalFlip(), t.ToTensor(), t.Normalize(MEAN, STD)])
@@ -39,7 +43,7 @@ def plain_batches(seed: int):
     return torch.utils.data.DataLoader(data, 128, shuffle=True, num_workers=2, generator=generator)
 
 
-def plain_steps(model: nn.Module, seed: int):
+def plain_steps(model: nn.Module, seed: int) -> Iterator[None]:
     """A training step at every `next`, which gives the loss."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=5e-4)
     batches = plain_batches(seed)
@@ -53,7 +57,7 @@ def plain_steps(model: nn.Module, seed: int):
         yield loss.item()
 
 
-def our_steps(run):
+def our_steps(run: Any) -> Iterator[None]:
     for batch in run.train.epoch(1):
         set_rate(run)
         losses, _ = train_step(run, batch.inputs, batch.labels)
@@ -61,7 +65,7 @@ def our_steps(run):
         yield losses.mean()
 
 
-def time_interleaved(steps):
+def time_interleaved(steps: Any) -> Any:
     """Samples a second and losses of each, turn by turn; the first turn warms up and is not timed."""
     seconds, losses = {name: [] for name in steps}, {name: [] for name in steps}
     while True:
@@ -75,7 +79,7 @@ def time_interleaved(steps):
 
 
 @pytest.mark.benchmark
-def test_an_epoch_of_cifar10_is_twice_as_fast_as_the_plain_way_and_learns_the_same():
+def test_an_epoch_of_cifar10_is_twice_as_fast_as_the_plain_way_and_learns_the_same() -> None:
     if not (data_root() / "cifar-10-batches-py").exists():
         pytest.skip("NORMBENCH_DATA does not hold CIFAR-10")
     last, accuracies = {}, {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -9,25 +11,25 @@ from normbench_cli import build, device
 from normbench_cli.config import make_config
 
 
-def checked(**values):
+def checked(**values: Any) -> Any:
     return build.check(make_config({"data": "digits", "device": "cpu", **values}))
 
 
 @pytest.mark.parametrize(
     ("can", "amp"), [({}, "off"), ({"avx512_bf16": True}, "bf16"), ({"bf16": True}, "bf16"), ({"avx2": True}, "off")]
 )
-def test_precision_is_what_the_processor_is_fast_at(monkeypatch, can, amp):
+def test_precision_is_what_the_processor_is_fast_at(monkeypatch: pytest.MonkeyPatch, can: Any, amp: Any) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: can, raising=False)
     assert checked(amp="auto").amp == amp
     assert checked(amp="off").amp == "off"
 
 
-def test_a_chosen_precision_is_part_of_what_a_run_is(monkeypatch):
+def test_a_chosen_precision_is_part_of_what_a_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "fast_precision", lambda device: "bf16")
     assert checked(amp="auto").fingerprint() == checked(amp="bf16").fingerprint() != checked(amp="off").fingerprint()
 
 
-def test_a_short_training_is_not_compiled_and_a_long_one_is_if_a_trial_says_so(monkeypatch):
+def test_a_short_training_is_not_compiled_and_a_long_one_is_if_a_trial_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "has_compiler", lambda device: True)
     assert checked(epochs=3).compile is False
     assert checked(epochs=100_000).compile is None
@@ -35,13 +37,13 @@ def test_a_short_training_is_not_compiled_and_a_long_one_is_if_a_trial_says_so(m
     assert checked(epochs=3, compile=True).compile is True
 
 
-def test_without_a_compiler_nothing_is_tried(monkeypatch):
+def test_without_a_compiler_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "has_compiler", lambda device: False)
     assert checked(epochs=100_000).compile is False
 
 
 @pytest.mark.parametrize("pays", [True, False])
-def test_the_trial_takes_the_faster(monkeypatch, pays):
+def test_the_trial_takes_the_faster(monkeypatch: pytest.MonkeyPatch, pays: Any) -> None:
     from normbench_cli.measure.timing import Timing
 
     laps = {"as it is": [2.0], "compiled": [1.0 if pays else 3.0]}
@@ -50,7 +52,7 @@ def test_the_trial_takes_the_faster(monkeypatch, pays):
 
 
 @pytest.mark.parametrize(("model", "last"), [("resnet20", True), ("mlp", False)])
-def test_channels_last_is_for_convolutions(model, last):
+def test_channels_last_is_for_convolutions(model: Any, last: Any) -> None:
     assert checked(model=model).channels_last is last
     assert checked(model=model, channels_last=not last).channels_last is not last
 
@@ -63,7 +65,7 @@ def test_channels_last_is_for_convolutions(model, last):
         ("chi2_doro:eps=0", 8, None),
     ],
 )
-def test_a_share_of_no_sample_is_remarked(objective, batch, says):
+def test_a_share_of_no_sample_is_remarked(objective: Any, batch: Any, says: Any) -> None:
     found = list(build.remarks(make_config({"objective": objective, "batch_size": batch})))
     assert len(found) == (says is not None)
     assert says is None or says in found[0]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 
 @pytest.fixture
-def enter(home) -> Callable[..., str]:
+def enter(home: Path) -> Callable[..., str]:
     """Enter a run of the home's database, with its accuracy epoch by epoch: its id."""
     from normbench_cli.store import Store
 

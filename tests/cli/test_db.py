@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from normbench_cli.store.schema import HEAD
+from tests.support import RunCommand
 
 
-def change(path, statement: str) -> None:
+def change(path: Path, statement: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(statement)
         connection.commit()
 
 
-def test_upgrade_makes_a_database_and_then_has_nothing_to_do(normbench, home):
+def test_upgrade_makes_a_database_and_then_has_nothing_to_do(normbench: RunCommand, home: Path) -> None:
     assert f"made {home / 'normbench.db'} (schema {HEAD})" in normbench("db", "upgrade").out
     assert "up to date" in normbench("db", "upgrade").out
     assert json.loads(normbench("db", "upgrade", "--json").out) == {
@@ -30,7 +34,9 @@ def test_upgrade_makes_a_database_and_then_has_nothing_to_do(normbench, home):
     ("content", "says"), [("nothing like it", "not a database"), (None, "is a folder")], ids=["text", "folder"]
 )
 @pytest.mark.parametrize("command", ["upgrade", "check", "backup"])
-def test_what_is_no_database_is_left_alone(normbench, tmp_path, command, content, says):
+def test_what_is_no_database_is_left_alone(
+    normbench: RunCommand, tmp_path: Path, command: str, content: str | None, says: str
+) -> None:
     place = tmp_path / "place"
     place.write_text(content) if content else place.mkdir()
     ended = normbench("db", command, "--db", str(place))
@@ -40,14 +46,14 @@ def test_what_is_no_database_is_left_alone(normbench, tmp_path, command, content
 
 
 @pytest.mark.parametrize("command", ["check", "backup"])
-def test_a_missing_database_is_said_and_not_made(normbench, home, command):
+def test_a_missing_database_is_said_and_not_made(normbench: RunCommand, home: Path, command: str) -> None:
     ended = normbench("db", command)
     assert (ended.code, ended.out) == (1, "")
     assert "no database" in ended.err
     assert not home.exists()
 
 
-def test_check_of_a_sound_database(normbench, enter):
+def test_check_of_a_sound_database(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     enter(0.5, 0.6)
     ended = normbench("db", "check")
     assert (ended.code, ended.err) == (0, "")
@@ -56,7 +62,7 @@ def test_check_of_a_sound_database(normbench, enter):
     assert json.loads(normbench("db", "check", "--json").out)["ok"] is True
 
 
-def test_check_finds_rows_that_point_nowhere(normbench, enter, home):
+def test_check_finds_rows_that_point_nowhere(normbench: RunCommand, enter: Callable[..., Any], home: Path) -> None:
     enter(0.5)
     change(home / "normbench.db", "UPDATE metrics SET run_id = 'nowhere'")
     ended = normbench("db", "check")
@@ -65,7 +71,7 @@ def test_check_finds_rows_that_point_nowhere(normbench, enter, home):
     assert json.loads(normbench("db", "check", "--json").out)["ok"] is False
 
 
-def test_check_finds_damage(normbench, enter, home):
+def test_check_finds_damage(normbench: RunCommand, enter: Callable[..., Any], home: Path) -> None:
     enter(*[0.5] * 50)
     path = home / "normbench.db"
     content = bytearray(path.read_bytes())
@@ -77,7 +83,9 @@ def test_check_finds_damage(normbench, enter, home):
     assert "Traceback" not in ended.err
 
 
-def test_check_names_runs_whose_process_is_gone_and_changes_nothing(normbench, enter, home):
+def test_check_names_runs_whose_process_is_gone_and_changes_nothing(
+    normbench: RunCommand, enter: Callable[..., Any], home: Path
+) -> None:
     run_id = enter(0.5, state="running")
     change(home / "normbench.db", "UPDATE runs SET pid = 4194305, heartbeat_at = '2026-01-01 00:00:00.000000'")
     for _ in range(2):
@@ -88,7 +96,9 @@ def test_check_names_runs_whose_process_is_gone_and_changes_nothing(normbench, e
     assert "called running" not in normbench("db", "check").out
 
 
-def test_backup_beside_or_where_it_is_wanted(normbench, enter, home, tmp_path):
+def test_backup_beside_or_where_it_is_wanted(
+    normbench: RunCommand, enter: Callable[..., Any], home: Path, tmp_path: Path
+) -> None:
     enter(0.5)
     made = normbench("db", "backup").out.strip()
     assert made.startswith(str(home / "normbench.backup-"))
@@ -100,7 +110,7 @@ def test_backup_beside_or_where_it_is_wanted(normbench, enter, home, tmp_path):
         assert "1 runs" in normbench("db", "check", "--db", copy).out
 
 
-def test_path(normbench, home, tmp_path):
+def test_path(normbench: RunCommand, home: Path, tmp_path: Path) -> None:
     assert normbench("db", "path").out == f"{home / 'normbench.db'}\n"
     assert json.loads(normbench("db", "path", "--json", "--db", "x.db").out) == {
         "database": str(tmp_path / "x.db"), "exists": False
@@ -108,7 +118,9 @@ def test_path(normbench, home, tmp_path):
     assert normbench("db", "path", "--db", "postgresql://me:secret@host/name").out == "postgresql://me:***@host/name\n"
 
 
-def test_an_older_database_is_named_with_the_command_that_upgrades_it(normbench, enter, home):
+def test_an_older_database_is_named_with_the_command_that_upgrades_it(
+    normbench: RunCommand, enter: Callable[..., Any], home: Path
+) -> None:
     enter(0.5)
     change(home / "normbench.db", "UPDATE normbench_schema_version SET version_num = '0000'")
     ended = normbench("report")

@@ -180,7 +180,7 @@ def check_same(a: Any, b: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def new_home(tmp_path_factory) -> Iterator[Callable[[], Path]]:
+def new_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Path]]:
     """Makes homes with an empty database; they share a data set of graphs, rings and paths."""
     root = tmp_path_factory.mktemp("homes")
     write_graphs(root / "data" / "TOY.txt")
@@ -214,7 +214,7 @@ Whole = tuple[dict[str, Any], dict[str, int], float]
 
 
 @pytest.fixture(scope="module")
-def whole(new_home) -> Callable[[str], Whole]:
+def whole(new_home: Any) -> Callable[[str], Whole]:
     """An uninterrupted run: its result, how often it comes to each place, and for how long it trains."""
 
     @functools.cache
@@ -234,7 +234,7 @@ def whole(new_home) -> Callable[[str], Whole]:
 
 
 @pytest.mark.parametrize(("name", "place", "which"), CASES)
-def test_killed_at_a_place(new_home, whole, name, place, which):
+def test_killed_at_a_place(new_home: Any, whole: Any, name: Any, place: Any, which: Any) -> None:
     expected, calls, _ = whole(name)
     home, anywhere = new_home(), random.Random(f"{name}, {place}").randint(1, calls[place])
     at = {"any": anywhere, "first": 1, "last": calls[place]}[which]
@@ -244,7 +244,7 @@ def test_killed_at_a_place(new_home, whole, name, place, which):
 
 
 @pytest.mark.parametrize("name", ["within epochs", "by epochs", "folds"])
-def test_killed_again_and_again(new_home, whole, name):
+def test_killed_again_and_again(new_home: Any, whole: Any, name: Any) -> None:
     expected, calls, _ = whole(name)
     home, draw, codes = new_home(), random.Random(name), list[int]()
     often = [place for place in calls if calls[place] > 4]
@@ -258,7 +258,7 @@ def test_killed_again_and_again(new_home, whole, name):
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_killed_by_the_clock(new_home, whole, number):
+def test_killed_by_the_clock(new_home: Any, whole: Any, number: Any) -> None:
     name = list(RUNS)[number % 2]
     expected, _, seconds = whole(name)
     process, begun = start(home := new_home(), words_of(name))
@@ -271,7 +271,7 @@ def test_killed_by_the_clock(new_home, whole, number):
     check_same(result(home), expected)
 
 
-def test_a_killed_cross_validation_leaves_no_process_behind(new_home):
+def test_a_killed_cross_validation_leaves_no_process_behind(new_home: Any) -> None:
     def in_processes() -> None:
         folds.trained = functools.partial(trained_in_processes, workers=2)  # as with two threads
 

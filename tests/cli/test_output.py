@@ -24,16 +24,16 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_plain_columns_are_aligned_numbers_to_the_right():
+def test_plain_columns_are_aligned_numbers_to_the_right() -> None:
     assert plain(ROWS) == "name    value  more\na        1.50\nlonger      -\nc         -20  x y"
 
 
-def test_a_pipe_gets_no_escapes(capsys):
+def test_a_pipe_gets_no_escapes(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(ROWS, "title", "caption")
     assert capsys.readouterr().out == f"title\n{plain(ROWS)}\n\ncaption\n"
 
 
-def test_a_terminal_gets_a_drawn_table_with_words_as_they_are(monkeypatch):
+def test_a_terminal_gets_a_drawn_table_with_words_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setenv("TERM", "xterm")
     print_table([{"note": "[red]not markup[/red]"}], title="title", caption="caption")
@@ -42,7 +42,7 @@ def test_a_terminal_gets_a_drawn_table_with_words_as_they_are(monkeypatch):
     assert "─" in shown
 
 
-def test_on_a_narrow_terminal_words_stay_whole_while_they_can(monkeypatch):
+def test_on_a_narrow_terminal_words_stay_whole_while_they_can(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setenv("TERM", "xterm")
     row = {"run": "ea8a4100", "norm": "batchnorm", "train loss at the end": "0.0268", "saved for backward": "45.8 MiB"}
@@ -52,12 +52,12 @@ def test_on_a_narrow_terminal_words_stay_whole_while_they_can(monkeypatch):
 
 
 @pytest.mark.parametrize("tty", [False, True])
-def test_an_empty_table_is_no_error(monkeypatch, tty):
+def test_an_empty_table_is_no_error(monkeypatch: pytest.MonkeyPatch, tty: bool) -> None:
     monkeypatch.setattr(sys, "stdout", Terminal() if tty else io.StringIO())
     print_table([])
 
 
-def test_json_has_only_what_json_has(capsys):
+def test_json_has_only_what_json_has(capsys: pytest.CaptureFixture[str]) -> None:
     values = [math.nan, math.inf, np.float64("nan"), np.int64(3), np.float32(0.5), True, None, (1, 2), Path("p")]
     print_json({"values": values, "at": datetime(2026, 1, 1, tzinfo=UTC), 3: {"x": -math.inf}})
     assert json.loads(capsys.readouterr().out) == {
@@ -67,14 +67,14 @@ def test_json_has_only_what_json_has(capsys):
     }
 
 
-def test_hints_go_to_stderr_unless_quiet(capsys):
+def test_hints_go_to_stderr_unless_quiet(capsys: pytest.CaptureFixture[str]) -> None:
     hint("look")
     hint("not this", quiet=True)
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("", "look\n")
 
 
-def test_a_poor_encoding_is_no_error(monkeypatch):
+def test_a_poor_encoding_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", stream)
     print_table([{"accuracy": "97.4 ± 0.2"}])

@@ -5,19 +5,24 @@ from __future__ import annotations
 import itertools
 import json
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import insert
 
+from tests.support import RunCommand
+
 
 @pytest.fixture
-def two_norms(enter):
+def two_norms(enter: Callable[..., Any]) -> None:
     for norm, seed in itertools.product(("batchnorm", "popnorm"), range(3)):
         enter(0.5, 0.9 + seed / 100 + (norm == "popnorm") / 50, norm=norm, seed=seed)
 
 
-def test_a_table_for_people(normbench, two_norms, tmp_path):
+def test_a_table_for_people(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
     ended = normbench("report")
     assert ended.code == 0
     assert ended.out.splitlines() == [
@@ -32,7 +37,7 @@ def test_a_table_for_people(normbench, two_norms, tmp_path):
     assert "| popnorm | 93.00 ± 1.00 (n=3) |" in (tmp_path / "reports" / "report.md").read_text()
 
 
-def test_one_document_for_programs(normbench, two_norms, tmp_path):
+def test_one_document_for_programs(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
     ended = normbench("report", "--json", "--metric", "test/accuracy", "--at", "50%")
     assert ended.err == ""
     document = json.loads(ended.out)
@@ -44,7 +49,7 @@ def test_one_document_for_programs(normbench, two_norms, tmp_path):
     assert not (tmp_path / "reports").exists()
 
 
-def test_a_single_run_has_no_spread_and_json_no_nan(normbench, enter):
+def test_a_single_run_has_no_spread_and_json_no_nan(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     enter(0.5)
     row = json.loads(normbench("report", "--json").out)["rows"][0]
     assert row["metrics"]["test/accuracy"] == {
@@ -53,7 +58,7 @@ def test_a_single_run_has_no_spread_and_json_no_nan(normbench, enter):
     assert "±" not in normbench("report", "-q").out
 
 
-def test_runs_that_did_not_finish_stand_beside_the_mean(normbench, enter):
+def test_runs_that_did_not_finish_stand_beside_the_mean(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     enter(0.5, seed=0)
     enter(0.1, seed=1, state="diverged")
     enter(0.1, seed=2, state="failed")
@@ -61,13 +66,13 @@ def test_runs_that_did_not_finish_stand_beside_the_mean(normbench, enter):
     assert "1 diverged, 1 failed" in normbench("report").out
 
 
-def test_a_repeated_run_is_not_another_seed(normbench, enter):
+def test_a_repeated_run_is_not_another_seed(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     for accuracy in (0.1, 0.2, 0.3):
         enter(accuracy)
     assert "30.00 (n=1)" in normbench("report").out
 
 
-def test_files_are_written_where_they_are_wanted(normbench, two_norms, tmp_path):
+def test_files_are_written_where_they_are_wanted(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
     ended = normbench("report", "--format", "csv,md", "--out", "elsewhere", "-q")
     assert ended.err == ""
     assert sorted(file.name for file in (tmp_path / "elsewhere").iterdir()) == ["report.csv", "report.md"]
@@ -90,7 +95,9 @@ def test_files_are_written_where_they_are_wanted(normbench, two_norms, tmp_path)
     ],
     ids=str,
 )
-def test_what_cannot_be_reported_is_said(normbench, two_norms, tmp_path, words, code, says):
+def test_what_cannot_be_reported_is_said(
+    normbench: RunCommand, two_norms: None, tmp_path: Path, words: list[str], code: int, says: str
+) -> None:
     ended = normbench("report", *words)
     assert (ended.code, ended.out, ended.err.count("\n")) == (code, "", 1)
     assert says in ended.err
@@ -98,7 +105,7 @@ def test_what_cannot_be_reported_is_said(normbench, two_norms, tmp_path, words, 
     assert not (tmp_path / "none.db").exists()
 
 
-def test_an_unwritable_folder_is_said_after_the_table(normbench, two_norms, tmp_path):
+def test_an_unwritable_folder_is_said_after_the_table(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
     (tmp_path / "reports").mkdir(mode=0o555)
     ended = normbench("report")
     assert ended.code == 1
@@ -106,7 +113,7 @@ def test_an_unwritable_folder_is_said_after_the_table(normbench, two_norms, tmp_
     assert "--out" in ended.err
 
 
-def test_a_read_only_database_can_be_reported(normbench, two_norms, home):
+def test_a_read_only_database_can_be_reported(normbench: RunCommand, two_norms: None, home: Path) -> None:
     (home / "normbench.db").chmod(0o444)
     assert "popnorm" in normbench("report").out
 
@@ -148,7 +155,7 @@ def fill(runs: int, epochs: int) -> None:
         session.execute(insert(Metric), metrics)
 
 
-def test_a_large_database_is_reported_soon(normbench, home):
+def test_a_large_database_is_reported_soon(normbench: RunCommand, home: Path) -> None:
     fill(runs=2000, epochs=20)
     begin = time.process_time()
     ended = normbench("report", "--json")

@@ -14,6 +14,7 @@ import torch
 from normbench_cli import build, paths
 from normbench_cli.engine import checkpoint
 from normbench_cli.store import Store
+from tests.support import RunCommand
 
 WORDS = ["train", "--data", "digits:size=8", "--model", "mlp:size=8,width=16", "--batch-size", "256", "--epochs", "4"]
 EXACT = ("train/loss", "train/accuracy", "test/loss", "test/accuracy", "gradient_norm")
@@ -48,7 +49,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.fixture
-def cut(normbench, monkeypatch) -> str:
+def cut(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> str:
     """A run that was cut off in its fourth epoch, with the checkpoints of the second and third."""
     real = checkpoint.save
 
@@ -68,12 +69,14 @@ def checkpoints(run_id: str) -> list[Path]:
     return sorted(paths.run_folder(run_id).iterdir())
 
 
-def shown(normbench, run_id: str) -> dict[str, Any]:
+def shown(normbench: RunCommand, run_id: str) -> dict[str, Any]:
     return json.loads(normbench("runs", "show", run_id, "--json").out)["runs"][0]
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_newest_checkpoint_costs_the_way_from_the_one_before(normbench, cut, damage):
+def test_a_damaged_newest_checkpoint_costs_the_way_from_the_one_before(
+    normbench: RunCommand, cut: str, damage: Callable[..., Any]
+) -> None:
     before, newest = checkpoints(cut)
     damage(newest)
     ended = normbench("train", "--resume", cut)
@@ -91,7 +94,9 @@ def test_a_damaged_newest_checkpoint_costs_the_way_from_the_one_before(normbench
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_without_a_whole_checkpoint_the_records_stay(normbench, cut, damage):
+def test_without_a_whole_checkpoint_the_records_stay(
+    normbench: RunCommand, cut: str, damage: Callable[..., Any]
+) -> None:
     before = shown(normbench, cut)
     for path in checkpoints(cut):
         damage(path)
@@ -105,7 +110,7 @@ def test_without_a_whole_checkpoint_the_records_stay(normbench, cut, damage):
     assert before["status"] == "interrupted"
 
 
-def test_an_older_checkpoint_is_not_scored_in_place_of_the_last(normbench):
+def test_an_older_checkpoint_is_not_scored_in_place_of_the_last(normbench: RunCommand) -> None:
     (run,) = json.loads(normbench(*WORDS, "--json").out)["runs"]
     before, (_, newest) = shown(normbench, run["id"]), checkpoints(run["id"])
     for spoil, says in ((flip, f"{newest} is damaged or not one of ours"), (Path.unlink, "the last checkpoint of run")):
@@ -118,7 +123,7 @@ def test_an_older_checkpoint_is_not_scored_in_place_of_the_last(normbench):
     assert shown(normbench, run["id"]) == before
 
 
-def test_a_checkpoint_of_another_network_is_one_line(normbench, cut):
+def test_a_checkpoint_of_another_network_is_one_line(normbench: RunCommand, cut: str) -> None:
     for path in checkpoints(cut):
         content = torch.load(path, weights_only=True)
         content["model"]["classifier.weight"] = torch.zeros(3, 3)
@@ -129,7 +134,9 @@ def test_a_checkpoint_of_another_network_is_one_line(normbench, cut):
     assert ended.err.count("\n") == 1
 
 
-def test_of_two_that_resume_a_run_at_once_one_is_refused(normbench, cut, monkeypatch):
+def test_of_two_that_resume_a_run_at_once_one_is_refused(
+    normbench: RunCommand, cut: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = build.build
 
     def build_while_another_begins(config: Any) -> Any:
@@ -145,7 +152,9 @@ def test_of_two_that_resume_a_run_at_once_one_is_refused(normbench, cut, monkeyp
     assert [row["epoch"] for row in shown(normbench, cut)["curve"]] == [1, 2]
 
 
-def test_a_run_that_is_resumed_while_others_tidy_up_is_not_taken_for_dead(enter, monkeypatch):
+def test_a_run_that_is_resumed_while_others_tidy_up_is_not_taken_for_dead(
+    enter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     run_id = enter(0.5, state="running")
 
     def dead_and_resumed_at_once(run: Any, *_: Any) -> bool:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from normbench_cli import paths
+from tests.support import RunCommand
 
 
-def listed(ended) -> list[str]:
+def listed(ended: Any) -> list[str]:
     return [line.split()[0] for line in ended.out.splitlines()[1:]]
 
 
-def test_list_shows_the_newest_first(normbench, enter):
+def test_list_shows_the_newest_first(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     ids = [enter(0.5, 0.75, seed=seed, norm="popnorm") for seed in range(3)]
     ended = normbench("runs", "list")
     assert (ended.code, ended.err, listed(ended)) == (0, "", ids[::-1])
@@ -28,13 +32,13 @@ def test_list_shows_the_newest_first(normbench, enter):
 
 
 @pytest.mark.parametrize("words", [["--state", "failed"], ["--tag", "t"], ["--where", "norm=bn"]], ids=" ".join)
-def test_list_narrows_down(normbench, enter, words):
+def test_list_narrows_down(normbench: RunCommand, enter: Callable[..., Any], words: list[str]) -> None:
     enter(0.5, norm="none")
     wanted = enter(0.5, norm="batchnorm", tag="t", state="failed")
     assert listed(normbench("runs", "list", *words)) == [wanted]
 
 
-def test_list_for_programs(normbench, enter):
+def test_list_for_programs(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     run_id = enter(0.5, float("nan"), norm="batchnorm")
     (run,) = json.loads(normbench("runs", "list", "--json").out)["runs"]
     assert (run["id"], run["status"], run["kind"]) == (run_id, "finished", "train")
@@ -43,7 +47,7 @@ def test_list_for_programs(normbench, enter):
     assert run["started_at"].endswith("+00:00")
 
 
-def test_list_of_nothing(normbench, enter, home):
+def test_list_of_nothing(normbench: RunCommand, enter: Callable[..., Any], home: Path) -> None:
     ended = normbench("runs", "list")
     assert (ended.code, ended.out) == (0, "")
     assert "no database" in ended.err
@@ -58,13 +62,13 @@ def test_list_of_nothing(normbench, enter, home):
     ("words", "says"),
     [(["--state", "done"], "no run is ever 'done'"), (["--where", "x"], "key=value"), (["--limit", "-1"], "--limit")],
 )
-def test_wrong_usage_of_list(normbench, words, says):
+def test_wrong_usage_of_list(normbench: RunCommand, words: list[str], says: str) -> None:
     ended = normbench("runs", "list", *words)
     assert (ended.code, ended.out) == (2, "")
     assert says in ended.err
 
 
-def test_show_tells_everything(normbench, enter):
+def test_show_tells_everything(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     run_id = enter(*(epoch / 100 for epoch in range(1, 41)), norm="popnorm:kappa=4", note="a [bold] note")
     ended = normbench("runs", "show", run_id[:6])
     assert (ended.code, ended.err) == (0, "")
@@ -74,7 +78,7 @@ def test_show_tells_everything(normbench, enter):
     assert (len(epochs), epochs[0], epochs[-1]) == (8, 1, 40)
 
 
-def test_show_for_programs(normbench, enter):
+def test_show_for_programs(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     run_id = enter(0.5, 0.75)
     (run,) = json.loads(normbench("runs", "show", run_id, "--json").out)["runs"]
     assert (run["id"], run["status"], run["environment"]) == (run_id, "finished", {"host": "here"})
@@ -82,11 +86,11 @@ def test_show_for_programs(normbench, enter):
     assert run["curve"][0] == {"epoch": 1, "metrics": {"test/accuracy": 0.5, "train/loss": 1.0}}
 
 
-def test_show_of_a_run_that_measured_nothing(normbench, enter):
+def test_show_of_a_run_that_measured_nothing(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     assert normbench("runs", "show", enter(state="failed")).code == 0
 
 
-def test_rm_removes_rows_and_folder(normbench, enter, home):
+def test_rm_removes_rows_and_folder(normbench: RunCommand, enter: Callable[..., Any], home: Path) -> None:
     gone, kept = enter(0.5), enter(0.5)
     for run_id in (gone, kept):
         paths.run_folder(run_id).mkdir(parents=True)
@@ -99,13 +103,13 @@ def test_rm_removes_rows_and_folder(normbench, enter, home):
     assert json.loads(normbench("runs", "rm", kept, "--yes", "--json").out) == {"removed": [kept]}
 
 
-def test_rm_of_an_unknown_run_removes_nothing(normbench, enter):
+def test_rm_of_an_unknown_run_removes_nothing(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     run_id = enter(0.5)
     assert normbench("runs", "rm", run_id, "ffffffffff", "--yes").code == 1
     assert listed(normbench("runs", "list")) == [run_id]
 
 
-def test_rm_leaves_a_running_run_alone(normbench, enter):
+def test_rm_leaves_a_running_run_alone(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     run_id = enter(0.5, state="running")
     ended = normbench("runs", "rm", run_id, "--yes")
     assert ended.code == 1
@@ -119,7 +123,9 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 0), ("n\n", 1, 1)])
-def test_rm_asks(normbench, enter, monkeypatch, answer, code, left):
+def test_rm_asks(
+    normbench: RunCommand, enter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, answer: str, code: int, left: int
+) -> None:
     run_id = enter(0.5)
     monkeypatch.setattr(sys, "stdin", Terminal(answer))
     ended = normbench("runs", "rm", run_id)
@@ -128,7 +134,9 @@ def test_rm_asks(normbench, enter, monkeypatch, answer, code, left):
     assert len(listed(normbench("runs", "list"))) == left
 
 
-def test_rm_asks_nobody_when_nobody_is_there(normbench, enter, monkeypatch):
+def test_rm_asks_nobody_when_nobody_is_there(
+    normbench: RunCommand, enter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     ended = normbench("runs", "rm", enter(0.5))
     assert (ended.code, ended.err.count("\n")) == (2, 1)

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
+from torch import Tensor
+
+from normbench_cli.config import RunConfig
+from normbench_cli.engine.loop import Training
+from tests.support import RunCommand
 
 TINY = ["--data", "digits:size=8", "--iterations", "2", "--batch-size", "64", "-q"]
 
 
-def runs(normbench, *words: str) -> list[dict]:
+def runs(normbench: RunCommand, *words: str) -> list[dict]:
     ended = normbench("train", *TINY, *words, "--json")
     assert ended.code == 0, ended.err
     return json.loads(ended.out)["runs"]
 
 
-def test_a_single_run_always_runs_and_gives_the_same_numbers(normbench):
+def test_a_single_run_always_runs_and_gives_the_same_numbers(normbench: RunCommand) -> None:
     (first,), (again,) = runs(normbench, "--norm", "bn"), runs(normbench, "--norm", "batchnorm")
     assert first["fingerprint"] == again["fingerprint"]
     assert first["id"] != again["id"]
@@ -26,7 +33,7 @@ def test_a_single_run_always_runs_and_gives_the_same_numbers(normbench):
     assert {"step_time_ms", "samples_per_s", "peak_memory_bytes", "saved_activation_bytes"} <= set(first["metrics"])
 
 
-def test_a_grid_skips_what_is_finished(normbench):
+def test_a_grid_skips_what_is_finished(normbench: RunCommand) -> None:
     grid = ["--norm", "batchnorm,none", "--act", "relu", "--act", "tanh", "--seeds", "0-1"]
     assert len(runs(normbench, *grid)) == 8
     assert runs(normbench, *grid) == []
@@ -35,7 +42,7 @@ def test_a_grid_skips_what_is_finished(normbench):
     assert len(runs(normbench, "--norm", "batchnorm,none", "--act", "relu", "--rerun")) == 2
 
 
-def test_divergence_is_a_recorded_result(normbench):
+def test_divergence_is_a_recorded_result(normbench: RunCommand) -> None:
     (run,) = runs(normbench, "--norm", "none", "--lr", "1e30")
     assert run["status"] == "diverged"
     assert run["metrics"]["train/loss"] is None  # JSON has no infinity
@@ -43,12 +50,12 @@ def test_divergence_is_a_recorded_result(normbench):
     assert shown[0]["status"] == "diverged"
 
 
-def test_a_cell_that_fails_costs_only_itself(normbench, monkeypatch):
+def test_a_cell_that_fails_costs_only_itself(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     from normbench_cli import build
 
     real = build.build
 
-    def fail_for_tanh(config):
+    def fail_for_tanh(config: RunConfig) -> Training:
         if config.act == "tanh":
             raise RuntimeError("no luck")
         return real(config)
@@ -62,13 +69,15 @@ def test_a_cell_that_fails_costs_only_itself(normbench, monkeypatch):
     }
 
 
-def test_ctrl_c_ends_in_its_state_with_everything_recorded(normbench, monkeypatch):
+def test_ctrl_c_ends_in_its_state_with_everything_recorded(
+    normbench: RunCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from normbench_cli.engine import loop
 
     real = loop.train_step
     calls = []
 
-    def interrupt_later(*args):
+    def interrupt_later(*args: Tensor | Training) -> tuple[Tensor, ...]:
         calls.append(1)
         if len(calls) == 30:
             raise KeyboardInterrupt
@@ -83,21 +92,21 @@ def test_ctrl_c_ends_in_its_state_with_everything_recorded(normbench, monkeypatc
     assert "train/loss" in json.dumps(shown)
 
 
-def test_eval_gives_what_training_gave_and_adds_it(normbench):
+def test_eval_gives_what_training_gave_and_adds_it(normbench: RunCommand) -> None:
     (run,) = runs(normbench, "--norm", "batchnorm")
     (again,) = json.loads(normbench("eval", run["id"][:6], "--json").out)["runs"]
     assert again["metrics"]["test/accuracy"] == run["metrics"]["test/accuracy"]
     assert again["metrics"]["test/loss"] == pytest.approx(run["metrics"]["test/loss"], abs=1e-12)
 
 
-def test_nothing_but_results_on_stdout_when_piped(normbench):
+def test_nothing_but_results_on_stdout_when_piped(normbench: RunCommand) -> None:
     ended = normbench("train", *TINY, "--norm", "batchnorm")
     assert "\x1b" not in ended.out + ended.err
     assert "finished" in ended.out
     assert ended.err == ""
 
 
-def test_profile_measures_every_contender_against_both_references(normbench):
+def test_profile_measures_every_contender_against_both_references(normbench: RunCommand) -> None:
     words = ["--shape", "8x4x6x6", "--data", "digits:size=8", "--batch-size", "16", "--rounds", "5", "--json"]
     ended = normbench("profile", "--norm", "popnorm", *words)
     assert ended.code == 0, ended.err
@@ -113,7 +122,7 @@ def test_profile_measures_every_contender_against_both_references(normbench):
 
 
 @pytest.mark.parametrize("kind", ["norms", "models", "activations", "data", "objectives", "schedules"])
-def test_list_shows_every_entry(normbench, kind):
+def test_list_shows_every_entry(normbench: RunCommand, kind: str) -> None:
     from normbench_cli.cli.list import KINDS
 
     names = {row["name"] for row in json.loads(normbench("list", kind, "--json").out)[kind]}
@@ -121,13 +130,13 @@ def test_list_shows_every_entry(normbench, kind):
     assert all(name in normbench("list", kind).out for name in names)
 
 
-def test_doctor_finds_nothing_wrong(normbench):
+def test_doctor_finds_nothing_wrong(normbench: RunCommand) -> None:
     ended = normbench("doctor", "--json")
     assert ended.code == 0
     assert all(check["ok"] for check in json.loads(ended.out).values())
 
 
-def test_a_norm_of_ones_own_may_look_at_values(normbench, tmp_path):
+def test_a_norm_of_ones_own_may_look_at_values(normbench: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "looking.py").write_text(
         "from torch import nn\n"
         "class Looking(nn.Module):\n"
@@ -141,7 +150,7 @@ def test_a_norm_of_ones_own_may_look_at_values(normbench, tmp_path):
     assert run["status"] == "finished"
 
 
-def test_what_does_not_fit_is_said_before_anything_is_recorded(normbench, home):
+def test_what_does_not_fit_is_said_before_anything_is_recorded(normbench: RunCommand, home: Path) -> None:
     ended = normbench("train", "--model", "vgg16", "--data", "digits:size=16", "-q")
     assert ended.code == 2
     assert "vgg16" in ended.err
@@ -149,12 +158,12 @@ def test_what_does_not_fit_is_said_before_anything_is_recorded(normbench, home):
     assert not home.exists()
 
 
-def test_a_run_that_was_cut_off_is_resumed(normbench, monkeypatch):
+def test_a_run_that_was_cut_off_is_resumed(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     from normbench_cli.engine import checkpoint
 
     real = checkpoint.save
 
-    def die_at_the_third(folder, step, content):
+    def die_at_the_third(folder: Path, step: int, content: dict[str, Any]) -> Path:
         if content["epochs_done"] == 3:
             raise KeyboardInterrupt
         return real(folder, step, content)
@@ -173,7 +182,7 @@ def test_a_run_that_was_cut_off_is_resumed(normbench, monkeypatch):
     assert normbench("train", "--resume", cut["id"]).code == 1
 
 
-def test_attacks_are_measured_and_added(normbench):
+def test_attacks_are_measured_and_added(normbench: RunCommand) -> None:
     (run,) = runs(normbench, "--norm", "batchnorm")
     ended = normbench("eval", run["id"], "--attack", "gaussian", "--attack", "bim:eps=0/0.1,steps=2", "--json")
     metrics = json.loads(ended.out)["runs"][0]["metrics"]

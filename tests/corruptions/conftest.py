@@ -12,7 +12,7 @@ from normbench_cli.corruptions.frost import PICTURES
 
 
 @pytest.fixture(autouse=True)
-def data_folder(tmp_path, monkeypatch) -> Path:
+def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "data"
     folder.mkdir()
     monkeypatch.setenv("NORMBENCH_DATA", str(folder))
@@ -20,7 +20,7 @@ def data_folder(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def frost(data_folder) -> Path:
+def frost(data_folder: Path) -> Path:
     """The folder of five pictures, each of one grey: 150, 160, ... 190."""
     folder = data_folder / "frost"
     folder.mkdir()

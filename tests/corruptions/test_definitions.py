@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,12 +43,12 @@ def waves() -> np.ndarray:
 
 @pytest.mark.parametrize("severity", range(1, 6))
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_as_strong_as_elsewhere(name, severity):
+def test_as_strong_as_elsewhere(name: str, severity: int) -> None:
     found = run(f"{name}:severity={severity},table=imagenet", waves())
     assert np.abs(found.astype(float) - waves()).mean() == pytest.approx(ELSEWHERE[name][severity - 1], abs=0.05)
 
 
-def test_contrast_draws_every_channel_to_its_mean():
+def test_contrast_draws_every_channel_to_its_mean() -> None:
     image = plain(50, 200)
     image[::2, :, 0] = 151
     found = run("contrast:severity=2", image)  # half the way to 100.5, and cut off
@@ -56,14 +57,14 @@ def test_contrast_draws_every_channel_to_its_mean():
     assert abs(found[:, :, 1].astype(int) - 200).max() <= 1
 
 
-def test_brightness_raises_the_largest_value_and_keeps_the_hue():
+def test_brightness_raises_the_largest_value_and_keeps_the_hue() -> None:
     assert run("brightness:severity=5", plain(200, 100, 0))[0, 0].tolist() == [255, 127, 0]
     assert run("brightness:severity=2", plain(0, 0, 0))[0, 0].tolist() == [25, 25, 25]
     assert run("brightness:severity=2", plain(100))[0, 0].tolist() == [125]  # 100 + 25.5, cut off
 
 
 @pytest.mark.parametrize("severity", range(1, 6))
-def test_colours_are_what_the_standard_library_makes_of_them(severity):
+def test_colours_are_what_the_standard_library_makes_of_them(severity: int) -> None:
     image = np.random.default_rng(0).integers(0, 256, (8, 8, 3)).astype(np.uint8)
     image[0, 0] = 90
     raised = CORRUPTIONS.find("brightness").load().cifar[severity - 1]
@@ -80,7 +81,7 @@ def test_colours_are_what_the_standard_library_makes_of_them(severity):
             assert (np.abs(pixel - expected) < 1.01).all()
 
 
-def test_noise_has_its_published_size():
+def test_noise_has_its_published_size() -> None:
     grey, side = 128, 128
     image = plain(grey, side=side)
 
@@ -97,7 +98,7 @@ def test_noise_has_its_published_size():
 
 
 @pytest.mark.parametrize("reach", [1, 2, 4])
-def test_glass_takes_neighbours_as_the_published_loop_does(reach):
+def test_glass_takes_neighbours_as_the_published_loop_does(reach: int) -> None:
     """Plainly, with numpy's views: the assignment looks like an exchange, and copies."""
     draw = np.random.default_rng(0)
     image = draw.integers(0, 256, (20, 16, 3)).astype(np.uint8)
@@ -110,7 +111,7 @@ def test_glass_takes_neighbours_as_the_published_loop_does(reach):
     assert np.array_equal(found, image)
 
 
-def test_a_disk_is_even_and_round():
+def test_a_disk_is_even_and_round() -> None:
     weights = disk(3, 0.1)
     assert weights.sum() == pytest.approx(1)
     assert np.allclose(weights, weights.T)
@@ -118,7 +119,7 @@ def test_a_disk_is_even_and_round():
     assert disk(10, 0.5).shape == (21, 21)
 
 
-def test_motion_leaves_a_one_sided_trail():
+def test_motion_leaves_a_one_sided_trail() -> None:
     image = np.zeros((21, 21, 1), np.uint8)
     image[10, 10] = 255
     weights = np.exp(-(np.arange(13) ** 2) / 2 / 1.5**2)
@@ -129,7 +130,7 @@ def test_motion_leaves_a_one_sided_trail():
     assert dragged(plain(77), 6, 1.5, 30).tolist() == plain(77).tolist()
 
 
-def test_zoom_enlarges_the_middle():
+def test_zoom_enlarges_the_middle() -> None:
     image = np.zeros((32, 32, 1))
     image[8:24, 8:24] = 1
     assert np.allclose(enlarged(image, 2.0), 1)
@@ -137,7 +138,7 @@ def test_zoom_enlarges_the_middle():
 
 
 @pytest.mark.parametrize("decay", [1.4, 3])
-def test_clouds_are_heights_whose_detail_falls_with_the_square_of_the_decay(decay):
+def test_clouds_are_heights_whose_detail_falls_with_the_square_of_the_decay(decay: float) -> None:
     heights = cloud(256, decay, np.random.default_rng(0))
     assert (heights.min(), heights.max()) == (0, 1)
 
@@ -151,14 +152,14 @@ def test_clouds_are_heights_whose_detail_falls_with_the_square_of_the_decay(deca
     assert deviation(8) / deviation(4) == pytest.approx(decay**2, rel=0.06)
 
 
-def test_fog_leaves_the_brightest_where_it_is_thickest():
+def test_fog_leaves_the_brightest_where_it_is_thickest() -> None:
     value, amount = 120 / 255, 0.75
     found = run("fog:severity=3", plain(120))
     assert found.max() in (119, 120)
     assert found.min() == int(255 * value * value / (value + amount))
 
 
-def test_snow_pales_the_image_and_adds_flakes():
+def test_snow_pales_the_image_and_adds_flakes() -> None:
     found = run("snow:severity=1", plain(0, 0, 0))
     assert found.min() == int(255 * 0.05 * 0.5)
     assert 0 < (found > found.min()).mean() < 1
@@ -166,14 +167,16 @@ def test_snow_pales_the_image_and_adds_flakes():
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_frost_is_a_sum_of_image_and_picture(frost, channels):
+def test_frost_is_a_sum_of_image_and_picture(frost: Path, channels: int) -> None:
     found = {run(f"frost:severity=4,seed={seed}", plain(*[100] * channels))[0, 0, 0] for seed in range(40)}
     expected = {int(0.85 * 100 + 0.4 * grey + 1e-9) for grey in (150, 160, 170, 180, 190)}
     assert all(min(abs(int(value) - other) for other in expected) <= 1 for value in found)
     assert len(found) == 5
 
 
-def test_frost_without_its_pictures_says_where_they_come_from(monkeypatch, frost, data_folder):
+def test_frost_without_its_pictures_says_where_they_come_from(
+    monkeypatch: pytest.MonkeyPatch, frost: Path, data_folder: Path
+) -> None:
     monkeypatch.setattr("normbench_cli.corruptions.frost.find_spec", lambda name: None)
     (frost / "frost3.png").write_bytes(b"no picture")
     with pytest.raises(NormbenchError, match=r"frost3\.png cannot be read as an image"):
@@ -183,7 +186,9 @@ def test_frost_without_its_pictures_says_where_they_come_from(monkeypatch, frost
         CORRUPTIONS.build("frost:severity=1")
 
 
-def test_frost_takes_its_pictures_from_an_installed_package(monkeypatch, frost, tmp_path):
+def test_frost_takes_its_pictures_from_an_installed_package(
+    monkeypatch: pytest.MonkeyPatch, frost: Path, tmp_path: Path
+) -> None:
     package = tmp_path / "imagecorruptions"
     package.mkdir()
     frost.rename(package / "frost")
@@ -193,28 +198,28 @@ def test_frost_takes_its_pictures_from_an_installed_package(monkeypatch, frost, 
 
 
 @pytest.mark.parametrize("severity", [1, 2, 3])
-def test_water_shines_blue(severity):
+def test_water_shines_blue(severity: int) -> None:
     found = run(f"spatter:severity={severity},seed=3", plain(50, 50, 50)).astype(int) - 50
     assert found.min() >= -1
     assert found[..., 0].max() == pytest.approx(0.5 * 175, abs=1)  # the brightest spot, half of pale turquoise
     assert found[..., 2].max() == pytest.approx(0.5 * 238, abs=1)
 
 
-def test_mud_covers():
+def test_mud_covers() -> None:
     found = run("spatter:severity=5", plain(255, 255, 255))
     darkest = found.reshape(-1, 3)[found.sum(2).argmin()]
     assert np.abs(darkest - np.array([63, 42, 20])).max() <= 45
     assert (found == 254).all(2).any() or (found == 255).all(2).any()
 
 
-def test_pixelate_makes_blocks():
+def test_pixelate_makes_blocks() -> None:
     image = np.kron(np.random.default_rng(0).integers(0, 256, (16, 16)), np.ones((2, 2)))[..., None].astype(np.uint8)
     assert np.array_equal(run("pixelate:severity=2,table=imagenet", image), image)  # half: its blocks already
     board = (np.indices((32, 32)).sum(0) % 2 * 200)[..., None].astype(np.uint8)
     assert {*run("pixelate:severity=2,table=imagenet", board).flat} == {100}
 
 
-def test_jpeg_leaves_a_plain_image_and_blurs_colour():
+def test_jpeg_leaves_a_plain_image_and_blurs_colour() -> None:
     assert np.abs(run("jpeg_compression:severity=5", plain(90, 120, 200)).astype(int) - (90, 120, 200)).max() <= 3
     stripes = plain(128, 128, 128)
     stripes[:, ::2] = 148, 118, 128  # of nearly equal brightness: colour is kept at half the detail
@@ -222,7 +227,7 @@ def test_jpeg_leaves_a_plain_image_and_blurs_colour():
     assert np.abs(spread[:, ::2] - spread[:, 1::2]).max() < 10
 
 
-def test_the_least_elastic_moves_three_points():
+def test_the_least_elastic_moves_three_points() -> None:
     """Severity 1 for small images distorts nothing: the values of a plane are found where its points were moved to."""
     y, x = np.mgrid[:32, :32]
     found = run("elastic_transform:severity=1,seed=5", (5 * x + 2 * y + 20)[..., None].astype(np.uint8))[..., 0]

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 from normbench_cli import build
 from normbench_cli.corruptions import CORRUPTIONS
 from normbench_cli.corruptions.selection import select, standard
 from normbench_cli.datasets._images.memory import Split
 from normbench_cli.errors import UsageError
+from normbench_cli.models.mlp import MLP
 from normbench_cli.runs import evaluate
 from normbench_cli.runs.evaluate import Corrupted
+from tests.support import RunCommand
 
 TINY = ["--data", "digits:size=8", "--model", "mlp", "--iterations", "2", "--batch-size", "64"]
 
 
 @pytest.fixture
-def run(normbench) -> str:
+def run(normbench: RunCommand) -> str:
     """A finished run: its id."""
     ended = normbench("train", *TINY, "-q", "--json")
     assert ended.code == 0, ended.err
     return json.loads(ended.out)["runs"][0]["id"]
 
 
-def metrics(normbench, *words: str) -> dict[str, float]:
+def metrics(normbench: RunCommand, *words: str) -> dict[str, float]:
     ended = normbench("eval", *words, "--json")
     assert ended.code == 0, ended.err
     return json.loads(ended.out)["runs"][0]["metrics"]
@@ -36,7 +40,7 @@ def specs(*texts: str) -> list[str]:
     return [cell.spec for cell in select(texts)[0]]
 
 
-def test_a_name_alone_is_all_severities_each_once_in_order():
+def test_a_name_alone_is_all_severities_each_once_in_order() -> None:
     assert specs("fog") == [f"fog:severity={n}" for n in range(1, 6)]
     assert specs("fog:severity=3/1,snow:severity=2") == ["fog:severity=1", "fog:severity=3", "snow:severity=2"]
     assert specs("fog:severity=2", "snow:severity=1", "fog") == [*specs("fog"), "snow:severity=1"]
@@ -53,14 +57,14 @@ def test_a_name_alone_is_all_severities_each_once_in_order():
         ("fog:severity", "not key=value"),
     ],
 )
-def test_wrong_words_are_one_line(normbench, text, says):
+def test_wrong_words_are_one_line(normbench: RunCommand, text: str, says: str) -> None:
     ended = normbench("eval", "12345678", "--corruption", text)
     assert ended.code == 2
     assert says in ended.err
     assert len(ended.err.splitlines()) == 1
 
 
-def test_what_is_measured_and_what_is_made_of_it(normbench, run):
+def test_what_is_measured_and_what_is_made_of_it(normbench: RunCommand, run: str) -> None:
     words = ["gaussian_noise:severity=1/3/5", "fog", "brightness,speckle_noise"]
     found = metrics(normbench, run, *(word for text in words for word in ("--corruption", text)))
     assert {f"test/{name}@gaussian_noise:severity={n}" for name in ("loss", "accuracy") for n in (1, 3, 5)} <= {*found}
@@ -74,7 +78,7 @@ def test_what_is_measured_and_what_is_made_of_it(normbench, run):
     assert found["test/corruption_error@fog"] > 1 - found["test/accuracy"] - 0.05
 
 
-def test_evaluating_again_adds_and_gives_the_same(normbench, run):
+def test_evaluating_again_adds_and_gives_the_same(normbench: RunCommand, run: str) -> None:
     from normbench_cli.store import Store
 
     first, again = (metrics(normbench, run, "--corruption", "snow:severity=2") for _ in range(2))
@@ -84,7 +88,7 @@ def test_evaluating_again_adds_and_gives_the_same(normbench, run):
         assert "train/loss" in store.latest_metrics(run)
 
 
-def test_different_settings_are_not_averaged_together(normbench, run):
+def test_different_settings_are_not_averaged_together(normbench: RunCommand, run: str) -> None:
     found = metrics(normbench, run, "--corruption", "contrast,fog,contrast:seed=1,fog:seed=1")
     seeded = found["test/corruption_error@contrast:seed=1"] + found["test/corruption_error@fog:seed=1"]
     assert found["test/mean_corruption_error@seed=1"] == pytest.approx(seeded / 2)
@@ -93,13 +97,15 @@ def test_different_settings_are_not_averaged_together(normbench, run):
 
 
 @pytest.mark.usefixtures("frost")
-def test_all_are_the_fifteen(normbench, run):
+def test_all_are_the_fifteen(normbench: RunCommand, run: str) -> None:
     found = metrics(normbench, run, "--corruption", "all:severity=5")
     assert len(standard()) == 15
     assert {f"test/accuracy@{entry.name}:severity=5" for entry in standard()} <= {*found}
 
 
-def test_all_leaves_out_what_cannot_be_made_and_says_so(normbench, run, monkeypatch):
+def test_all_leaves_out_what_cannot_be_made_and_says_so(
+    normbench: RunCommand, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("normbench_cli.corruptions.frost.find_spec", lambda name: None)
     ended = normbench("eval", run, "--corruption", "all:severity=1", "--json")
     assert len([name for name in json.loads(ended.out)["runs"][0]["metrics"] if "accuracy@" in name]) == 14
@@ -107,7 +113,7 @@ def test_all_leaves_out_what_cannot_be_made_and_says_so(normbench, run, monkeypa
     assert normbench("eval", run, "--corruption", "frost").code == 1
 
 
-def test_the_table_has_corruptions_down_and_severities_across(normbench, run):
+def test_the_table_has_corruptions_down_and_severities_across(normbench: RunCommand, run: str) -> None:
     ended = normbench("eval", run, "--corruption", "fog,contrast,brightness:severity=2")
     clean, table = ended.out.split("\n\n")
     assert clean.splitlines()[1].startswith(run)
@@ -121,11 +127,13 @@ def test_the_table_has_corruptions_down_and_severities_across(normbench, run):
     assert rows[3][:3] == ["mean", "of", "2"]
 
 
-def test_what_was_measured_before_an_interruption_is_kept(normbench, run, monkeypatch):
+def test_what_was_measured_before_an_interruption_is_kept(
+    normbench: RunCommand, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from normbench_cli.store import Store
 
     class Stops(Corrupted):
-        def __call__(self, model, x, y):
+        def __call__(self, model: MLP, x: Tensor, y: Tensor) -> Tensor:
             if type(self._corruption).__name__ == "Snow":
                 raise KeyboardInterrupt
             return super().__call__(model, x, y)
@@ -138,19 +146,21 @@ def test_what_was_measured_before_an_interruption_is_kept(normbench, run, monkey
     assert "test/accuracy@snow:severity=1" not in kept
 
 
-def test_what_cannot_be_is_said_before_anything_is_measured(normbench, run):
+def test_what_cannot_be_is_said_before_anything_is_measured(normbench: RunCommand, run: str) -> None:
     ended = normbench("eval", run, "--corruption", "fog,saturate")
     assert ended.code == 2
     assert "saturate is not defined for images of 1 channel" in ended.err
     assert "fog" not in normbench("runs", "show", run).out
 
 
-def test_published_files_are_scored_like_the_test_images_themselves(normbench, monkeypatch, data_folder):
+def test_published_files_are_scored_like_the_test_images_themselves(
+    normbench: RunCommand, monkeypatch: pytest.MonkeyPatch, data_folder: Path
+) -> None:
     import numpy as np
 
     draw = torch.Generator().manual_seed(0)
 
-    def read(name, root, folder, train):
+    def read(name: str, root: Path, folder: str, train: bool) -> Split:
         images = torch.randint(0, 256, (40, 3, 32, 32), dtype=torch.uint8, generator=draw)
         return Split(images, torch.arange(40) % 10)
 
@@ -171,7 +181,7 @@ def test_published_files_are_scored_like_the_test_images_themselves(normbench, m
 
 
 @pytest.mark.parametrize("channels_last", [False, True])
-def test_inputs_are_those_of_corrupted_images(channels_last):
+def test_inputs_are_those_of_corrupted_images(channels_last: bool) -> None:
     data = build.load_data("shifted_digits")
     corruption = CORRUPTIONS.build("impulse_noise:severity=5")
     given = {"device": torch.device("cpu"), "channels_last": channels_last}
@@ -183,7 +193,7 @@ def test_inputs_are_those_of_corrupted_images(channels_last):
     assert all(one.is_contiguous(memory_format=torch.channels_last) == channels_last for one in found)
 
 
-def test_a_corruption_of_ones_own(tmp_path):
+def test_a_corruption_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "their_rain.py").write_text(
         "from normbench_cli.corruptions.base import Generated\n"
         "class Night(Generated):\n"
@@ -200,7 +210,7 @@ def test_a_corruption_of_ones_own(tmp_path):
         select(["torch.nn:Linear"])
 
 
-def test_images_read_from_files_are_corrupted_too(normbench, data_folder):
+def test_images_read_from_files_are_corrupted_too(normbench: RunCommand, data_folder: Path) -> None:
     import numpy as np
     from PIL import Image
 

@@ -33,7 +33,7 @@ def possible(name: str, channels: int) -> bool:
 @pytest.mark.parametrize("side", [32, 48])
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("name", GENERATED)
-def test_images_stay_images_and_each_is_changed_alone(name, channels, side):
+def test_images_stay_images_and_each_is_changed_alone(name: str, channels: int, side: int) -> None:
     if not possible(name, channels):
         with pytest.raises(UsageError, match=f"{name} is not defined for images of {channels} channel"):
             CORRUPTIONS.build(name, severity=1)(images(channels, side))
@@ -54,7 +54,7 @@ def test_images_stay_images_and_each_is_changed_alone(name, channels, side):
 
 @pytest.mark.parametrize("table", ["cifar", "imagenet"])
 @pytest.mark.parametrize("name", sorted({*GENERATED} - NOT_ORDERED))
-def test_the_most_severe_does_more_harm_than_the_least(name, table):
+def test_the_most_severe_does_more_harm_than_the_least(name: str, table: str) -> None:
     clean = images(3, 48)
 
     def harm(severity: int) -> float:
@@ -70,7 +70,7 @@ def test_the_most_severe_does_more_harm_than_the_least(name, table):
 @pytest.mark.parametrize(
     "name", ["gaussian_noise", "shot_noise", "glass_blur", "motion_blur", "snow", "fog", "spatter"]
 )
-def test_randomness_is_the_seeds_and_the_images_own(name):
+def test_randomness_is_the_seeds_and_the_images_own(name: str) -> None:
     same = images(3, 32, 1).repeat(4, 1, 1, 1)
     found = CORRUPTIONS.build(name, severity=5)(same)
     assert len({image.numpy().tobytes() for image in found}) >= 3  # two directions of motion can be nearly the same
@@ -86,7 +86,7 @@ def test_randomness_is_the_seeds_and_the_images_own(name):
 
 
 @pytest.mark.parametrize("name", GENERATED)
-def test_floating_point_pixels_are_the_same_pixels(name):
+def test_floating_point_pixels_are_the_same_pixels(name: str) -> None:
     clean = images(3, 32)
     corrupt = CORRUPTIONS.build(name, severity=3)
     found = corrupt(clean.float() / 255)
@@ -95,13 +95,13 @@ def test_floating_point_pixels_are_the_same_pixels(name):
 
 
 @pytest.mark.parametrize("name", sorted({*GENERATED} - {"jpeg_compression", "saturate", "snow", "spatter", "frost"}))
-def test_any_number_of_channels_and_any_proportions(name):
+def test_any_number_of_channels_and_any_proportions(name: str) -> None:
     clean = images(5, 40)[:, :, :24]
     assert CORRUPTIONS.build(name, severity=4)(clean).shape == clean.shape
 
 
 @pytest.mark.parametrize("name", sorted({*GENERATED} - {"saturate"}))
-def test_tiny_images(name):
+def test_tiny_images(name: str) -> None:
     """As the digits are; and black ones, where there is nothing to divide by."""
     for clean in (images(1, 8), torch.zeros(1, 1, 8, 8, dtype=torch.uint8)):
         for severity in (1, 5):
@@ -109,7 +109,7 @@ def test_tiny_images(name):
 
 
 @pytest.mark.parametrize(("side", "table"), [(64, "cifar"), (65, "imagenet")])
-def test_the_size_chooses_the_strengths(side, table):
+def test_the_size_chooses_the_strengths(side: int, table: str) -> None:
     clean = images(1, side)
     found = CORRUPTIONS.build("contrast", severity=2)(clean)
     assert torch.equal(found, CORRUPTIONS.build("contrast", severity=2, table=table)(clean))
@@ -126,22 +126,22 @@ def test_the_size_chooses_the_strengths(side, table):
         ("cifar10c:name=rain,severity=1", "not one of gaussian_noise"),
     ],
 )
-def test_wrong_settings_are_one_sentence(spec, says):
+def test_wrong_settings_are_one_sentence(spec: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         CORRUPTIONS.build(spec)
 
 
-def test_images_without_a_batch_are_refused():
+def test_images_without_a_batch_are_refused() -> None:
     with pytest.raises(UsageError, match=r"\(3, 8, 8\).*\(N, C, H, W\)"):
         CORRUPTIONS.build("fog:severity=1")(torch.zeros(3, 8, 8, dtype=torch.uint8))
 
 
-def test_there_are_the_nineteen_of_the_paper_four_of_them_extra():
+def test_there_are_the_nineteen_of_the_paper_four_of_them_extra() -> None:
     extra = {name for name in GENERATED if CORRUPTIONS.find(name).facts.get("extra")}
     assert len(GENERATED) == 19
     assert extra == {"speckle_noise", "gaussian_blur", "spatter", "saturate"}
     assert all(CORRUPTIONS.find(name).paper for name in CORRUPTIONS.entries)
 
 
-def test_severity_is_always_named():
+def test_severity_is_always_named() -> None:
     assert CORRUPTIONS.canonical("fog:severity=1,seed=0") == "fog:severity=1"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ DATA = Dataset(Split(IMAGES, LABELS), Split(IMAGES, LABELS), 10, (0.5,) * 3, (0.
 
 
 @pytest.fixture
-def published(data_folder) -> Path:
+def published(data_folder: Path) -> Path:
     """Files for six test images: of fog, darker by the severity; of spatter, as they are."""
     folder = data_folder / "CIFAR-10-C"
     folder.mkdir()
@@ -32,7 +34,7 @@ def published(data_folder) -> Path:
 
 
 @pytest.mark.usefixtures("published")
-def test_blocks_are_severities_and_places_are_those_of_the_test_set():
+def test_blocks_are_severities_and_places_are_those_of_the_test_set() -> None:
     for severity in range(1, 6):
         corruption = CORRUPTIONS.build("cifar10c", name="fog", severity=severity)
         corruption.check("cifar10", DATA)
@@ -41,7 +43,7 @@ def test_blocks_are_severities_and_places_are_those_of_the_test_set():
 
 
 @pytest.mark.usefixtures("published")
-def test_the_bare_name_is_every_file_that_is_there():
+def test_the_bare_name_is_every_file_that_is_there() -> None:
     cells, _ = select(["cifar10c"])
     assert [cell.kind for cell in cells] == ["cifar10c:name=fog"] * 5 + ["cifar10c:name=spatter"] * 5
     assert [cell.severity for cell in cells] == [1, 2, 3, 4, 5] * 2
@@ -72,14 +74,14 @@ def cut(path: Path) -> None:
         (lambda folder: np.save(folder / "labels.npy", LABELS.numpy()), r"labels\.npy does not hold the labels"),
     ],
 )
-def test_what_is_missing_or_damaged_is_one_line(published, damage, says):
+def test_what_is_missing_or_damaged_is_one_line(published: Path, damage: Callable[..., Any], says: str) -> None:
     damage(published)
     with pytest.raises(NormbenchError, match=says) as error:
         CORRUPTIONS.build("cifar10c:name=fog,severity=1").check("cifar10", DATA)
     assert "\n" not in str(error.value)
 
 
-def test_without_the_folder_it_says_where_to_put_it(data_folder):
+def test_without_the_folder_it_says_where_to_put_it(data_folder: Path) -> None:
     with pytest.raises(NormbenchError, match=r"CIFAR-100-C is not there; unpack CIFAR-100-C\.tar .*NORMBENCH_DATA"):
         select(["cifar100c"])
     (data_folder / "CIFAR-100-C").mkdir()
@@ -90,6 +92,6 @@ def test_without_the_folder_it_says_where_to_put_it(data_folder):
 
 
 @pytest.mark.usefixtures("published")
-def test_it_is_only_for_its_own_data_set():
+def test_it_is_only_for_its_own_data_set() -> None:
     with pytest.raises(UsageError, match="cifar10's test images, and the run's data is digits"):
         CORRUPTIONS.build("cifar10c:name=fog,severity=1").check("digits", DATA)

@@ -13,6 +13,8 @@ from torch.utils.data import DataLoader
 
 from normbench_cli.datasets import DATASETS
 from normbench_cli.datasets._images.crops import central, flipped, random_share
+from normbench_cli.datasets._images.memory import Batch
+from normbench_cli.datasets._images.streaming import StreamedImages
 from normbench_cli.datasets.celeba import AREA, ATTRIBUTES, GROUPS, IMAGES, PARTITION, RATIO
 from normbench_cli.errors import NormbenchError, UsageError
 
@@ -55,11 +57,11 @@ def part_of(index: int) -> int:
     return 0 if index < 40 else 1 if index < 50 else 2
 
 
-def load(root: Path, size: int = 32):
+def load(root: Path, size: int = 32) -> StreamedImages:
     return DATASETS.build("celeba", root=str(root), size=size)
 
 
-def test_official_splits_labels_and_group_counts(root, values):
+def test_official_splits_labels_and_group_counts(root: Path, values: np.ndarray) -> None:
     data = load(root)
     assert [len(s) for s in (data.train, data.validation, data.test)] == [40, 10, 10]
     assert data.group_names == GROUPS
@@ -77,7 +79,7 @@ def test_official_splits_labels_and_group_counts(root, values):
         assert counts["wavy_hair_other"] == (on["Wavy_Hair"] & ~on["Blond_Hair"] & here).sum()
 
 
-def test_evaluation_takes_the_central_square_of_any_size(root):
+def test_evaluation_takes_the_central_square_of_any_size(root: Path) -> None:
     data = load(root, size=64)
     for index in range(2):
         with Image.open(root / "celeba" / IMAGES / f"{51 + index:06}.jpg") as file:
@@ -89,14 +91,14 @@ def test_evaluation_takes_the_central_square_of_any_size(root):
         assert torch.equal(image, torch.from_numpy(np.array(want)).permute(2, 0, 1))
 
 
-def test_training_images_depend_on_index_and_draw_alone(root):
+def test_training_images_depend_on_index_and_draw_alone(root: Path) -> None:
     train = load(root).train
     assert torch.equal(train[3, 7][0], train[3, 7][0])
     assert torch.equal(train[3][0], train[3, 0][0])
     assert not torch.equal(train[3, 7][0], train[3, 8][0])
 
 
-def test_training_crops_are_those_of_the_protocol(root):
+def test_training_crops_are_those_of_the_protocol(root: Path) -> None:
     boxes = [random_share((178, 218), index, 1, AREA, RATIO) for index in range(2000)]
     for left, top, right, bottom in boxes:
         assert 0 <= left < right <= 178
@@ -110,7 +112,7 @@ def test_training_crops_are_those_of_the_protocol(root):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_loader_streams_batches(root, workers):
+def test_a_loader_streams_batches(root: Path, workers: int) -> None:
     train = load(root).train
     keys = [(index, 5) for index in reversed(range(len(train)))]
     batches = list(DataLoader(train, batch_size=16, sampler=keys, num_workers=workers))
@@ -121,10 +123,10 @@ def test_a_loader_streams_batches(root, workers):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_batches_are_the_same_for_any_number_of_workers(root, workers):
+def test_batches_are_the_same_for_any_number_of_workers(root: Path, workers: int) -> None:
     data = load(root)
 
-    def batches(epoch, first=0, workers=0):
+    def batches(epoch: int, first: int = 0, workers: int = 0) -> list[Batch]:
         made = data.batches(data.train, 16, torch.device("cpu"), shuffle_seed=3, workers=workers)
         assert len(made) == 3
         return list(made.epoch(epoch, first))
@@ -137,7 +139,7 @@ def test_batches_are_the_same_for_any_number_of_workers(root, workers):
     assert abs(torch.cat([b.inputs for b in plain]).mean().item()) < 0.5
 
 
-def test_the_order_of_the_files_can_be_kept(root):
+def test_the_order_of_the_files_can_be_kept(root: Path) -> None:
     data = DATASETS.build("celeba:size=32,shuffle=false", root=str(root))
     batches = list(data.batches(data.train, 13, torch.device("cpu"), shuffle_seed=3).epoch(1))
     labels = torch.cat([batch.labels for batch in batches])
@@ -146,7 +148,7 @@ def test_the_order_of_the_files_can_be_kept(root):
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_a_damaged_image_is_left_out_or_one_line_from_a_worker_too(root, workers):
+def test_a_damaged_image_is_left_out_or_one_line_from_a_worker_too(root: Path, workers: int) -> None:
     (root / "celeba" / IMAGES / "000001.jpg").write_bytes(b"")
     data = load(root)
     batches = data.batches(data.train, 4, torch.device("cpu"), workers=workers)
@@ -162,7 +164,7 @@ def edit(root: Path, name: str, old: str, new: str) -> None:
     path.write_text(path.read_text().replace(old, new, 1))
 
 
-def test_missing_and_damaged_files_are_named_in_one_line(root):
+def test_missing_and_damaged_files_are_named_in_one_line(root: Path) -> None:
     folder = root / "celeba"
     whole = {name: (folder / name).read_text() for name in (ATTRIBUTES, PARTITION)}
     cases = [
@@ -185,7 +187,7 @@ def test_missing_and_damaged_files_are_named_in_one_line(root):
 
 
 @pytest.mark.parametrize("content", [b"", b"not an image", None])
-def test_a_damaged_image_is_named_when_it_is_read(root, content):
+def test_a_damaged_image_is_named_when_it_is_read(root: Path, content: bytes | None) -> None:
     path = root / "celeba" / IMAGES / "000001.jpg"
     path.write_bytes(path.read_bytes()[:2000] if content is None else content)
     train = load(root).train
@@ -193,7 +195,7 @@ def test_a_damaged_image_is_named_when_it_is_read(root, content):
         train[0]
 
 
-def test_a_value_that_is_no_attribute_value_is_found(root):
+def test_a_value_that_is_no_attribute_value_is_found(root: Path) -> None:
     path = root / "celeba" / ATTRIBUTES
     lines = path.read_text().split("\n")
     lines[5] = lines[5].replace("-1", " 0")
@@ -202,7 +204,7 @@ def test_a_value_that_is_no_attribute_value_is_found(root):
         load(root)
 
 
-def test_nothing_there_says_where_to_put_it(tmp_path, monkeypatch):
+def test_nothing_there_says_where_to_put_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NORMBENCH_DATA", str(tmp_path))
     with pytest.raises(NormbenchError, match=rf"{IMAGES}, {ATTRIBUTES}, {PARTITION} not found in .*NORMBENCH_DATA"):
         DATASETS.build("celeba")
@@ -212,18 +214,18 @@ def test_nothing_there_says_where_to_put_it(tmp_path, monkeypatch):
         DATASETS.build("celeba")
 
 
-def test_a_silly_size_is_refused():
+def test_a_silly_size_is_refused() -> None:
     with pytest.raises(UsageError, match="size is 2"):
         DATASETS.build("celeba", size=2)
 
 
-def test_bigger_images_crop_the_same_share():
+def test_bigger_images_crop_the_same_share() -> None:
     assert central((178, 218)) == (0, 20, 178, 198)
     assert central((356, 436)) == (0, 40, 356, 396)
     assert math.isclose(np.diff(central((1024, 1024))[::2])[0], 1024)
 
 
-def test_a_run_trains_on_it_and_records_its_groups(root, monkeypatch):
+def test_a_run_trains_on_it_and_records_its_groups(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from normbench_cli.build import build, check
     from normbench_cli.config import make_config
     from normbench_cli.engine.events import Record

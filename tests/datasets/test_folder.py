@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,18 +14,20 @@ import torch
 from PIL import Image
 
 from normbench_cli.datasets import DATASETS
+from normbench_cli.datasets._images.streaming import StreamedImages
 from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.registry.spec import split_list
+from tests.support import RunCommand
 
 COUNTS = {"train/cat": 9, "train/dog": 8, "test/cat": 4, "test/dog": 3}
 CPU = torch.device("cpu")
 
 
-def load(place, options="size=16"):
+def load(place: Path, options: str = "size=16") -> StreamedImages:
     return DATASETS.build(f"folder:path={place},{options}")
 
 
-def test_splits_labels_and_shape(pictures):
+def test_splits_labels_and_shape(pictures: Callable[..., Any]) -> None:
     place = pictures({**COUNTS, "val/cat": 2, "val/dog": 1})
     (place / "train" / "dog" / "notes.txt").write_text("no image")
     data = load(place)
@@ -35,7 +40,7 @@ def test_splits_labels_and_shape(pictures):
 
 
 @pytest.mark.parametrize("at", ["cats+dogs", "a:b", "x=y", "two words", "cats,dogs", "a,b=c"])
-def test_names_of_folders_that_could_be_mistaken_for_syntax(pictures, at):
+def test_names_of_folders_that_could_be_mistaken_for_syntax(pictures: Callable[..., Any], at: str) -> None:
     escaped = str(pictures(COUNTS, at=at)).replace(",", "\\,")
     (one,) = split_list(f"folder:path={escaped},size=16")
     spec = DATASETS.canonical(one)
@@ -43,20 +48,20 @@ def test_names_of_folders_that_could_be_mistaken_for_syntax(pictures, at):
     assert len(DATASETS.build(spec).train) == 17
 
 
-def test_val_alone_is_what_is_tested(pictures):
+def test_val_alone_is_what_is_tested(pictures: Callable[..., Any]) -> None:
     data = load(pictures({"train/a": 2, "train/b": 2, "val/a": 1, "val/b": 2}))
     assert data.validation is None
     assert len(data.test) == 3
 
 
-def test_evaluation_sees_the_middle_of_a_square_that_was_not_kept_in_proportion(pictures):
+def test_evaluation_sees_the_middle_of_a_square_that_was_not_kept_in_proportion(pictures: Callable[..., Any]) -> None:
     place = pictures(COUNTS)
     image = Image.open(place / "test" / "cat" / "000.png").convert("RGB").resize((64, 64), Image.Resampling.BILINEAR)
     want = torch.from_numpy(np.array(image.crop((4, 4, 60, 60)))).permute(2, 0, 1)
     assert torch.equal(load(place, "size=56").test[0][0], want)
 
 
-def test_the_customary_way_keeps_proportions(pictures):
+def test_the_customary_way_keeps_proportions(pictures: Callable[..., Any]) -> None:
     place = pictures(COUNTS)
     image = Image.open(place / "test" / "cat" / "000.png").convert("RGB").resize((85, 64), Image.Resampling.BILINEAR)
     want = torch.from_numpy(np.array(image.crop((14, 4, 70, 60)))).permute(2, 0, 1)
@@ -66,13 +71,13 @@ def test_the_customary_way_keeps_proportions(pictures):
 
 
 @pytest.mark.parametrize(("augment", "seen"), [("none", {1}), ("flip", {2}), ("crop_flip", {10, 11, 12})])
-def test_augmentation_does_what_it_says(pictures, augment, seen):
+def test_augmentation_does_what_it_says(pictures: Callable[..., Any], augment: str, seen: set[int]) -> None:
     train = load(pictures(COUNTS), f"size=56,augment={augment}").train
     looks = {train[2, draw][0].numpy().tobytes() for draw in range(12)}
     assert len(looks) in seen
 
 
-def test_pixels_are_standardized_by_what_is_given(pictures):
+def test_pixels_are_standardized_by_what_is_given(pictures: Callable[..., Any]) -> None:
     place = pictures(COUNTS)
     first = next(load(place, "size=16,mean=0,std=1").batches(load(place).test, 7, CPU).epoch()).inputs
     data = load(place, "size=16,mean=0.5/0.4/0.3,std=0.2")
@@ -90,12 +95,12 @@ def test_pixels_are_standardized_by_what_is_given(pictures):
         ("crop=middle", "not one of popnorm, resized"),
     ],
 )
-def test_wrong_options_are_one_line(pictures, options, says):
+def test_wrong_options_are_one_line(pictures: Callable[..., Any], options: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         load(pictures({"train/a": 1, "test/a": 1}), options)
 
 
-def test_a_path_that_is_no_folder_is_one_line(tmp_path):
+def test_a_path_that_is_no_folder_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path, says in (("nowhere", "nowhere is not there; give"), ("file", "file is a file; give")):
         with pytest.raises(UsageError, match=says):
@@ -115,17 +120,21 @@ def test_a_path_that_is_no_folder_is_one_line(tmp_path):
         ({"train/a": 1, "train/b": 1, "val/a": 1, "test/a": 1}, r"val lacks the class 'b' that .*train has \(1 such\)"),
     ],
 )
-def test_a_folder_that_is_not_right_is_one_line(pictures, counts, says):
+def test_a_folder_that_is_not_right_is_one_line(
+    pictures: Callable[..., Any], counts: dict[str, int], says: str
+) -> None:
     with pytest.raises(NormbenchError, match=says) as error:
         load(pictures(counts))
     assert "\n" not in str(error.value)
 
 
-def test_a_path_may_have_a_colon_and_an_equals_sign(pictures):
+def test_a_path_may_have_a_colon_and_an_equals_sign(pictures: Callable[..., Any]) -> None:
     assert len(load(pictures(COUNTS, at="a:b=c")).train) == 17
 
 
-def test_a_run_from_the_command_line_names_and_counts_a_damaged_image(normbench, pictures):
+def test_a_run_from_the_command_line_names_and_counts_a_damaged_image(
+    normbench: RunCommand, pictures: Callable[..., Any]
+) -> None:
     place = pictures(COUNTS)
     image = place / "train" / "cat" / "001.jpg"
     image.write_bytes(image.read_bytes()[:300])

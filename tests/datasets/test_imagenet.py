@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import importlib
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -20,12 +22,12 @@ COUNTS = {"train/n01440764": 3, "train/n01443537": 2, "val/n01440764": 2, "val/n
 
 
 @pytest.fixture(autouse=True)
-def root(tmp_path, monkeypatch) -> Path:
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NORMBENCH_DATA", str(tmp_path))
     return tmp_path
 
 
-def test_folders_in_the_official_layout(pictures):
+def test_folders_in_the_official_layout(pictures: Callable[..., Any]) -> None:
     pictures(COUNTS, at="imagenet", endings=["JPEG"])
     data = DATASETS.build("imagenet")
     assert (len(data.train), len(data.test), data.classes, data.shape) == (5, 3, 2, (3, 224, 224))
@@ -34,12 +36,12 @@ def test_folders_in_the_official_layout(pictures):
     assert data.test[0][0].shape == (3, 224, 224)
 
 
-def test_it_trains_by_the_papers_recipe():
+def test_it_trains_by_the_papers_recipe() -> None:
     config = make_config({"data": "imagenet"})
     assert (config.recipe, config.model, config.batch_size) == ("popnorm-imagenet", "resnet18_imagenet", 256)
 
 
-def test_nothing_there_says_how_to_get_it(root):
+def test_nothing_there_says_how_to_get_it(root: Path) -> None:
     words = r"train/ and val/ not found in .*imagenet, nor ILSVRC2012_img_train.tar.*devkit.*register at image-net.org"
     with pytest.raises(NormbenchError, match=words) as error:
         DATASETS.build("imagenet")
@@ -47,7 +49,7 @@ def test_nothing_there_says_how_to_get_it(root):
     assert not (root / "imagenet").exists()
 
 
-def test_one_split_alone_names_what_lacks(pictures):
+def test_one_split_alone_names_what_lacks(pictures: Callable[..., Any]) -> None:
     pictures({"train/n01440764": 1}, at="imagenet")
     with pytest.raises(NormbenchError, match=r"'s val/ not found in .*nor ILSVRC2012_img_val.tar, ILSVRC2012_dev"):
         DATASETS.build("imagenet")
@@ -71,7 +73,9 @@ def archives_of(made: Path, place: Path) -> None:
     torch.save(({"n01440764": ("tench",), "n01443537": ("goldfish",)}, ["n01443537", "n01440764"]), place / META)
 
 
-def test_official_archives_are_unpacked_by_torchvision(root, pictures, monkeypatch, caplog):
+def test_official_archives_are_unpacked_by_torchvision(
+    root: Path, pictures: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     place = root / "imagenet"
     archives_of(pictures(COUNTS, at="made", endings=["JPEG"]), place)
     import_torchvision()
@@ -85,7 +89,9 @@ def test_official_archives_are_unpacked_by_torchvision(root, pictures, monkeypat
     assert "unpacking ILSVRC2012_img_train.tar" in caplog.text
 
 
-def test_an_archive_that_is_not_the_official_one_is_refused_in_one_line(root, pictures):
+def test_an_archive_that_is_not_the_official_one_is_refused_in_one_line(
+    root: Path, pictures: Callable[..., Any]
+) -> None:
     archives_of(pictures(COUNTS, at="made", endings=["JPEG"]), root / "imagenet")
     with pytest.raises(NormbenchError, match=r"img_train.tar cannot be unpacked \(.*corrupted\); see") as error:
         DATASETS.build("imagenet")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +13,8 @@ import torch
 from normbench_cli.build import build
 from normbench_cli.config import make_config
 from normbench_cli.datasets import DATASETS
+from normbench_cli.datasets._images.memory import Batch
+from normbench_cli.datasets._images.streaming import StreamedBatches
 from normbench_cli.engine.events import Notice, Record
 from normbench_cli.engine.loop import fit
 from normbench_cli.errors import NormbenchError
@@ -20,7 +24,7 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def place(pictures) -> Path:
+def place(pictures: Callable[..., Any]) -> Path:
     return pictures(COUNTS)
 
 
@@ -28,19 +32,21 @@ def break_file(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:200])
 
 
-def batches_of(place: Path, size: int = 4, *, seed: int | None = 3, workers: int = 0, damaged: str = "skip"):
+def batches_of(
+    place: Path, size: int = 4, *, seed: int | None = 3, workers: int = 0, damaged: str = "skip"
+) -> StreamedBatches:
     data = DATASETS.build(f"folder:path={place},size=16,damaged={damaged}")
     split = data.test if seed is None else data.train
     return data.batches(split, size, CPU, shuffle_seed=seed, workers=workers)
 
 
-def equal(some, others) -> bool:
+def equal(some: Iterator[Any] | list[Batch], others: list[Batch]) -> bool:
     pairs = list(zip(some, others, strict=True))
     return all(torch.equal(a.inputs, b.inputs) and torch.equal(a.labels, b.labels) for a, b in pairs)
 
 
 @pytest.mark.parametrize("damage", [False, True])
-def test_workers_and_the_place_in_an_epoch_change_nothing(place, damage):
+def test_workers_and_the_place_in_an_epoch_change_nothing(place: Path, damage: bool) -> None:
     if damage:
         for name in ("a/001.jpg", "a/007.jpg", "b/003.png"):
             break_file(place / "train" / name)
@@ -57,24 +63,24 @@ def test_workers_and_the_place_in_an_epoch_change_nothing(place, damage):
     assert not equal(epochs[0][:1], epochs[1][:1])
 
 
-def test_more_workers_than_cores_are_no_warning(place):
+def test_more_workers_than_cores_are_no_warning(place: Path) -> None:
     assert len(list(batches_of(place, workers=5).epoch(1))) == 5
 
 
-def test_another_seed_gives_other_crops(place):
+def test_another_seed_gives_other_crops(place: Path) -> None:
     one, other = (next(batches_of(place, 20, seed=seed).epoch(1)).inputs for seed in (3, 4))
     assert not torch.equal(one.sum((1, 2, 3)).sort().values, other.sum((1, 2, 3)).sort().values)
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_reading_takes_no_number_from_trainings_own(place, workers):
+def test_reading_takes_no_number_from_trainings_own(place: Path, workers: int) -> None:
     batches, before = batches_of(place, workers=workers), torch.get_rng_state()
     for number in (1, 2):
         list(batches.epoch(number))
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_a_training_batch_is_never_left_without_two_images(place):
+def test_a_training_batch_is_never_left_without_two_images(place: Path) -> None:
     """All but two images are damaged: in every batch the two stand in, and every step takes place."""
     for path in sorted(place.glob("train/*/*"))[2:]:
         break_file(path)
@@ -85,7 +91,7 @@ def test_a_training_batch_is_never_left_without_two_images(place):
         list(batches_of(place).epoch(1))
 
 
-def test_a_batch_of_evaluation_without_images_is_passed_over(place):
+def test_a_batch_of_evaluation_without_images_is_passed_over(place: Path) -> None:
     for path in sorted(place.glob("test/a/*")):
         break_file(path)
     batches = batches_of(place, 3, seed=None)
@@ -99,7 +105,7 @@ def test_a_batch_of_evaluation_without_images_is_passed_over(place):
 
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("content", [b"", b"not an image", None])
-def test_a_damaged_image_is_fatal_if_asked(place, workers, content):
+def test_a_damaged_image_is_fatal_if_asked(place: Path, workers: int, content: bytes | None) -> None:
     path = place / "train" / "b" / "004.jpg"
     path.write_bytes(path.read_bytes()[:200] if content is None else content)
     # nothing may keep the error: with it, it would keep the workers
@@ -107,7 +113,9 @@ def test_a_damaged_image_is_fatal_if_asked(place, workers, content):
         list(batches_of(place, workers=workers, damaged="fail").epoch(1))
 
 
-def test_training_goes_on_in_the_middle_of_an_epoch_and_tells_of_no_damage_twice(place, monkeypatch):
+def test_training_goes_on_in_the_middle_of_an_epoch_and_tells_of_no_damage_twice(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("normbench_cli.engine.epoch_meter.SECONDS_BETWEEN_LOOKS", 0)
     for name in ("train/a/001.jpg", "train/b/007.jpg", "test/a/002.JPEG"):
         break_file(place / name)

@@ -11,7 +11,7 @@ from normbench_cli.datasets._images import torchvision_compat
 
 
 @pytest.mark.parametrize("first", ["pass", "import torchvision"], ids=["fresh", "after a plain import"])
-def test_models_run_whatever_torchvision_is_installed(first):
+def test_models_run_whatever_torchvision_is_installed(first: str) -> None:
     code = f"""
 import torch
 try:
@@ -27,7 +27,7 @@ print(tv.models.resnet18(num_classes=3).eval()(torch.ones(1, 3, 32, 32)).shape[1
     assert done.stdout.strip() == "3"
 
 
-def test_an_import_that_works_declares_nothing(monkeypatch):
+def test_an_import_that_works_declares_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.import_module", lambda name: sys)
     monkeypatch.setattr(torchvision_compat, "_declared", [])
     assert torchvision_compat.import_torchvision() is sys
@@ -35,7 +35,7 @@ def test_an_import_that_works_declares_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize("error", [RuntimeError("something else"), ImportError("no torchvision")])
-def test_other_failures_are_passed_on(monkeypatch, error):
+def test_other_failures_are_passed_on(monkeypatch: pytest.MonkeyPatch, error: ImportError | RuntimeError) -> None:
     def fail(name: str) -> None:
         raise error
 

@@ -6,6 +6,8 @@ import pickle
 import struct
 import urllib.error
 from pathlib import Path
+from typing import Any
+from urllib.request import Request
 
 import numpy as np
 import pytest
@@ -17,10 +19,10 @@ IMAGES = np.random.default_rng(0).integers(0, 256, (30, 28, 28), dtype=np.uint8)
 
 
 @pytest.fixture(autouse=True)
-def root(tmp_path, monkeypatch) -> Path:
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder, and no network."""
 
-    def unreachable(*args, **kwargs):
+    def unreachable(*args: Request, **kwargs: Any) -> None:
         raise urllib.error.URLError("no network here")
 
     monkeypatch.setattr("urllib.request.urlopen", unreachable)
@@ -45,7 +47,7 @@ def write_fashion(root: Path, labels: int = 30) -> Path:
     return raw
 
 
-def test_fashionmnist_is_read_from_its_unpacked_files_and_bordered(root):
+def test_fashionmnist_is_read_from_its_unpacked_files_and_bordered(root: Path) -> None:
     write_fashion(root)
     data = DATASETS.build("fashionmnist")
     assert (data.train.images.shape, len(data.test), data.classes) == ((30, 1, 32, 32), 30, 10)
@@ -54,7 +56,7 @@ def test_fashionmnist_is_read_from_its_unpacked_files_and_bordered(root):
     assert data.mean == pytest.approx([IMAGES.mean() / 255])
 
 
-def test_fashionmnist_in_part_is_one_line(root):
+def test_fashionmnist_in_part_is_one_line(root: Path) -> None:
     raw = write_fashion(root)
     (raw / "t10k-labels-idx1-ubyte").unlink()
     is_one_line(
@@ -64,20 +66,20 @@ def test_fashionmnist_in_part_is_one_line(root):
     is_one_line("fashionmnist", r"incomplete or damaged \(Error downloading .*\); remove that folder")
 
 
-def test_fashionmnist_whose_parts_do_not_fit_is_one_line(root):
+def test_fashionmnist_whose_parts_do_not_fit_is_one_line(root: Path) -> None:
     write_fashion(root, labels=20)
     is_one_line("fashionmnist", r"incomplete or damaged \(30 images and 20 labels\)")
 
 
 @pytest.mark.parametrize("name", ["cifar10", "cifar100", "fashionmnist"])
-def test_a_download_that_fails_says_how_to_do_without_every_time(root, name):
+def test_a_download_that_fails_says_how_to_do_without_every_time(root: Path, name: str) -> None:
     for _ in range(2):
         is_one_line(
             name, r"is not in .* and cannot be downloaded \(.+\); put .*/ there by hand \(from http.*NORMBENCH_DATA"
         )
 
 
-def test_a_cifar10_that_is_not_the_published_one_is_refused(root):
+def test_a_cifar10_that_is_not_the_published_one_is_refused(root: Path) -> None:
     """torchvision knows its checksums, so a file that could run code when it is opened is not opened."""
     folder = root / "cifar-10-batches-py"
     folder.mkdir()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import warnings
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from normbench_cli.datasets import DATASETS
-from normbench_cli.datasets._graphs.graphs import assemble
+from normbench_cli.datasets._graphs.graphs import GraphDataset, assemble
 from normbench_cli.datasets.tu import text_file, tu_folder
 from normbench_cli.errors import NormbenchError, UsageError
 
@@ -21,7 +24,7 @@ TENSORS = ("features", "edge_index", "graph", "labels")
 REAL = {"mutag": (188, 3371, 7442, 7, [125, 63]), "proteins": (1113, 43471, 162088, 3, [663, 450])}
 
 
-def write_tu(folder: Path, graphs=GRAPHS, name="TOY") -> Path:
+def write_tu(folder: Path, graphs: list[tuple[int, list[Any], list[Any]]] = GRAPHS, name: str = "TOY") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     tags, owners, edges = [], [], []
     for number, (_, nodes, pairs) in enumerate(graphs, 1):
@@ -39,7 +42,7 @@ def write_tu(folder: Path, graphs=GRAPHS, name="TOY") -> Path:
     return folder
 
 
-def write_text(path: Path, graphs=GRAPHS) -> Path:
+def write_text(path: Path, graphs: list[tuple[int, list[Any], list[Any]]] = GRAPHS) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [str(len(graphs))]
     for label, tags, pairs in graphs:
@@ -52,13 +55,13 @@ def write_text(path: Path, graphs=GRAPHS) -> Path:
 
 
 @pytest.fixture
-def root(tmp_path, monkeypatch):
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NORMBENCH_DATA", str(tmp_path / "data"))
     return tmp_path / "data"
 
 
 @pytest.fixture
-def geometric():
+def geometric() -> ModuleType:
     """torch_geometric's data sets; importing them uses what torch has deprecated."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -67,18 +70,18 @@ def geometric():
 
 
 @pytest.fixture
-def no_network(monkeypatch, geometric):
-    def fail(*_):
+def no_network(monkeypatch: pytest.MonkeyPatch, geometric: ModuleType) -> None:
+    def fail(*_: str) -> None:
         raise ConnectionError
 
     monkeypatch.setattr(geometric, "TUDataset", fail)
 
 
-def toy(spec="tu:name=TOY"):
+def toy(spec: str = "tu:name=TOY") -> GraphDataset:
     return DATASETS.build(spec)
 
 
-def test_what_is_read_is_in_canonical_form(root):
+def test_what_is_read_is_in_canonical_form(root: Path) -> None:
     write_tu(root / "TOY")
     data = toy()
     assert data.graph.tolist() == [0, 0, 0, 0, 1, 2, 2, 2]
@@ -89,12 +92,12 @@ def test_what_is_read_is_in_canonical_form(root):
 
 
 @pytest.mark.parametrize("place", ["TOY", "TOY/raw", "TUDataset/TOY/raw", "TUDataset/TOY", "TOY/TOY"])
-def test_the_collections_files_are_found_in_every_place(root, place):
+def test_the_collections_files_are_found_in_every_place(root: Path, place: str) -> None:
     write_tu(root / place)
     assert toy().source == str(root / place / "TOY_A.txt")
 
 
-def test_both_text_formats_give_identical_tensors(root):
+def test_both_text_formats_give_identical_tensors(root: Path) -> None:
     write_tu(root / "TUDataset/TOY/raw")
     write_text(root / "TOY/TOY.txt")
     tu, text = toy("tu:name=TOY,source=tu"), toy("tu:name=TOY,source=powerful-gnns")
@@ -103,7 +106,7 @@ def test_both_text_formats_give_identical_tensors(root):
         torch.testing.assert_close(getattr(tu, name), getattr(text, name), rtol=0, atol=0)
 
 
-def test_torch_geometric_reads_the_same_graphs(root, geometric):
+def test_torch_geometric_reads_the_same_graphs(root: Path, geometric: ModuleType) -> None:
     write_tu(root / "TUDataset/TOY/raw", [*GRAPHS[::2], (-1, [0, 2], [(0, 1)])])  # it cannot read an isolated last node
     theirs, ours = geometric.TUDataset(str(root / "TUDataset"), "TOY"), toy()
     assert theirs.y.tolist() == [1 - label for label in ours.labels.tolist()]  # it sorts the classes
@@ -114,19 +117,21 @@ def test_torch_geometric_reads_the_same_graphs(root, geometric):
     assert torch.equal(together, ours.edge_index)
 
 
-def test_a_missing_set_is_downloaded_through_torch_geometric(root, monkeypatch, geometric):
+def test_a_missing_set_is_downloaded_through_torch_geometric(
+    root: Path, monkeypatch: pytest.MonkeyPatch, geometric: ModuleType
+) -> None:
     monkeypatch.setattr(geometric, "TUDataset", lambda to, name: write_tu(Path(to) / name / "raw", name=name))
     assert toy("mutag").source == str(root / "TUDataset" / "MUTAG" / "raw" / "MUTAG_A.txt")
 
 
-def test_without_a_network_the_message_says_what_to_fetch_and_where_to_put_it(root, no_network):
+def test_without_a_network_the_message_says_what_to_fetch_and_where_to_put_it(root: Path, no_network: None) -> None:
     with pytest.raises(NormbenchError, match=r"(?s)^(?!.*\n).*NCI1\.zip and unpack.*NCI1_A\.txt") as error:
         toy("tu:name=NCI1")
     assert str(root) in str(error.value)
 
 
 @pytest.mark.parametrize(("file", "name"), [("TUDataset/PTC_MR/raw", "PTC_MR"), ("PTC", "PTC")])
-def test_ptc_says_which_of_its_two_files_was_read(root, file, name, no_network):
+def test_ptc_says_which_of_its_two_files_was_read(root: Path, file: str, name: str, no_network: None) -> None:
     if name == "PTC":
         write_text(root / "PTC/PTC.txt")
     else:
@@ -135,14 +140,14 @@ def test_ptc_says_which_of_its_two_files_was_read(root, file, name, no_network):
     assert toy("ptc").source.startswith(str(root / file))
 
 
-def test_a_missing_text_file_and_a_strange_name_are_refused(root):
+def test_a_missing_text_file_and_a_strange_name_are_refused(root: Path) -> None:
     with pytest.raises(NormbenchError, match=r"no PTC\.txt"):
         toy("ptc:source=powerful-gnns")
     with pytest.raises(UsageError, match="not a name"):
         toy("tu:name=../etc")
 
 
-def test_sets_without_node_labels_take_degrees_when_asked(root):
+def test_sets_without_node_labels_take_degrees_when_asked(root: Path) -> None:
     (write_tu(root / "TOY") / "TOY_node_labels.txt").unlink()
     with pytest.raises(NormbenchError, match=r"have no labels; write .*degree=true"):
         toy()
@@ -152,7 +157,7 @@ def test_sets_without_node_labels_take_degrees_when_asked(root):
         assert data.features.argmax(1).tolist() == [0, 1, 0, 2, 2, 1, 1, 1]  # degrees 1 2 1 0, 0, 2 2 2
 
 
-def test_edges_given_one_way_twice_or_to_oneself_become_simple_and_undirected(root):
+def test_edges_given_one_way_twice_or_to_oneself_become_simple_and_undirected(root: Path) -> None:
     folder = write_tu(root / "TOY")
     (folder / "TOY_A.txt").write_text("1, 2\n3, 2\n2, 3\n3, 2\n4, 4\n")
     assert toy().edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
@@ -176,7 +181,9 @@ def test_edges_given_one_way_twice_or_to_oneself_become_simple_and_undirected(ro
         ("graph_indicator", ("1\n1\n1\n1\n2\n3\n3\n3\n", ""), r"TOY_graph_indicator\.txt", "names no node"),
     ],
 )
-def test_a_broken_file_is_named_with_its_line(root, part, change, place, says):
+def test_a_broken_file_is_named_with_its_line(
+    root: Path, part: str, change: tuple[str, ...], place: str, says: str
+) -> None:
     path = write_tu(root / "TOY") / f"TOY_{part}.txt"
     text = path.read_text()
     assert change[0] in text
@@ -185,7 +192,7 @@ def test_a_broken_file_is_named_with_its_line(root, part, change, place, says):
         toy()
 
 
-def test_a_missing_part_or_one_that_is_not_text_is_named(root):
+def test_a_missing_part_or_one_that_is_not_text_is_named(root: Path) -> None:
     folder = write_tu(root / "TOY")
     (folder / "TOY_graph_labels.txt").unlink()
     with pytest.raises(NormbenchError, match=r"TOY_graph_labels\.txt cannot be read: No such file"):
@@ -207,7 +214,7 @@ def test_a_missing_part_or_one_that_is_not_text_is_named(root):
         (("1 -1", "0 -1"), "line 7: graph 2 has 0 nodes"),
     ],
 )
-def test_a_broken_text_file_is_named_with_its_line(root, change, says):
+def test_a_broken_text_file_is_named_with_its_line(root: Path, change: tuple[str, ...], says: str) -> None:
     path = write_text(root / "TOY.txt")
     text = path.read_text()
     assert change[0] in text
@@ -216,7 +223,7 @@ def test_a_broken_text_file_is_named_with_its_line(root, change, says):
         toy("tu:name=TOY,source=powerful-gnns")
 
 
-def dense(data, chosen):
+def dense(data: GraphDataset, chosen: tuple[int, ...]) -> tuple[Tensor, ...]:
     """Features, D^-1/2 (A + I) D^-1/2 and labels of the chosen graphs, the plain way."""
     kept = torch.cat([(data.graph == number).nonzero()[:, 0] for number in chosen])
     a = torch.eye(len(data.graph))
@@ -227,7 +234,7 @@ def dense(data, chosen):
 
 
 @pytest.mark.parametrize("chosen", [(0, 1, 2), (2, 0), (1,), (2, 1)])
-def test_a_batch_is_what_the_dense_formulas_say(root, chosen):
+def test_a_batch_is_what_the_dense_formulas_say(root: Path, chosen: tuple[int, ...]) -> None:
     write_tu(root / "TOY")
     features, adjacency, neighbours, labels = dense(toy(), chosen)
     batch, found = toy().to(CPU).batch(torch.tensor(chosen))
@@ -239,13 +246,13 @@ def test_a_batch_is_what_the_dense_formulas_say(root, chosen):
     assert batch.graphs == len(chosen)
 
 
-def test_an_empty_edge_list_leaves_every_node_to_itself():
+def test_an_empty_edge_list_leaves_every_node_to_itself() -> None:
     data = assemble("LONE", "nowhere", [0, 1], torch.zeros(2, 0, dtype=torch.int64), [0, 1], [0, 1])
     batch, _ = data.to(CPU).batch(torch.tensor([1, 0]))
     torch.testing.assert_close(batch.adjacency.to_dense(), torch.eye(2))
 
 
-def test_pieces_hold_all_graphs_in_order(root):
+def test_pieces_hold_all_graphs_in_order(root: Path) -> None:
     write_tu(root / "TOY")
     pieces = toy().to(CPU).pieces(4)
     assert torch.equal(torch.cat([labels for _, labels in pieces]), toy().labels)
@@ -253,7 +260,7 @@ def test_pieces_hold_all_graphs_in_order(root):
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_the_real_sets_have_the_known_counts_and_both_formats_agree(name):
+def test_the_real_sets_have_the_known_counts_and_both_formats_agree(name: str) -> None:
     where = f"NORMBENCH_DATA={os.environ.get('NORMBENCH_DATA', '')} does not hold {name} in both formats"
     if not (tu_folder(name.upper()) and text_file(name.upper())):
         pytest.skip(where)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,11 +16,11 @@ from normbench_cli.errors import NormbenchError
 CPU = torch.device("cpu")
 
 
-def save(folder, step=1):
+def save(folder: Path, step: int = 1) -> Path:
     return checkpoint.save(folder, step, {"model": {"w": torch.full((3,), float(step))}, "step": step})
 
 
-def test_what_is_saved_is_loaded_and_the_last_two_are_kept(tmp_path):
+def test_what_is_saved_is_loaded_and_the_last_two_are_kept(tmp_path: Path) -> None:
     for step in range(1, 6):
         save(tmp_path / "run", step)
     loaded, damaged = checkpoint.load(tmp_path / "run", CPU)
@@ -29,11 +32,11 @@ def test_what_is_saved_is_loaded_and_the_last_two_are_kept(tmp_path):
     ]
 
 
-def truncate(path):
+def truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:200])
 
 
-def flip_a_weight(path):
+def flip_a_weight(path: Path) -> None:
     """Torch itself would load this and say nothing."""
     content, value = path.read_bytes(), torch.full((3,), 2.0).numpy().tobytes()
     assert value in content
@@ -41,7 +44,7 @@ def flip_a_weight(path):
 
 
 @pytest.mark.parametrize("damage", [truncate, flip_a_weight])
-def test_a_damaged_newest_one_falls_back_to_the_one_before(tmp_path, damage):
+def test_a_damaged_newest_one_falls_back_to_the_one_before(tmp_path: Path, damage: Callable[..., Any]) -> None:
     save(tmp_path, 1)
     newest = save(tmp_path, 2)
     damage(newest)
@@ -50,7 +53,7 @@ def test_a_damaged_newest_one_falls_back_to_the_one_before(tmp_path, damage):
     assert str(newest) in line
 
 
-def test_what_a_killed_process_left_goes_with_the_next_one(tmp_path):
+def test_what_a_killed_process_left_goes_with_the_next_one(tmp_path: Path) -> None:
     """A file that was being written, old ones that were to go, and later ones that were damaged, or would be newest."""
     for step in (1, 2, 3, 7, 8):
         (tmp_path / f"checkpoint-{step:09d}.pt").write_bytes(b"")
@@ -59,25 +62,25 @@ def test_what_a_killed_process_left_goes_with_the_next_one(tmp_path):
     assert sorted(tmp_path.iterdir()) == kept
 
 
-def test_a_file_that_was_being_written_is_not_a_checkpoint(tmp_path):
+def test_a_file_that_was_being_written_is_not_a_checkpoint(tmp_path: Path) -> None:
     save(tmp_path, 1)
     (tmp_path / "checkpoint-000000002.writing").write_bytes(b"half")
     assert checkpoint.load(tmp_path, CPU)[0]["step"] == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"not a checkpoint", pickle.dumps(print)], ids=["empty", "text", "pickle"])
-def test_damaged_checkpoints_are_one_clear_line(tmp_path, content):
+def test_damaged_checkpoints_are_one_clear_line(tmp_path: Path, content: bytes) -> None:
     for step in (1, 2):
         (tmp_path / f"checkpoint-{step}.pt").write_bytes(content)
     with pytest.raises(NormbenchError, match=r"damaged or not one of ours.*records are kept"):
         checkpoint.load(tmp_path, CPU)
 
 
-def test_a_checkpoint_that_would_run_code_is_refused_without_running_it(tmp_path):
+def test_a_checkpoint_that_would_run_code_is_refused_without_running_it(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
 
     class Payload:
-        def __reduce__(self):
+        def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, ...]]:
             return (open, (str(trace), "w"))
 
     torch.save({"model": Payload()}, tmp_path / "checkpoint-1.pt")
@@ -86,6 +89,6 @@ def test_a_checkpoint_that_would_run_code_is_refused_without_running_it(tmp_path
     assert not trace.exists()
 
 
-def test_a_missing_checkpoint_says_what_to_do(tmp_path):
+def test_a_missing_checkpoint_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(NormbenchError, match="--rerun"):
         checkpoint.load(tmp_path, CPU)

@@ -4,7 +4,9 @@ so on an accelerator nothing waits for it, and nothing is left behind."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -25,7 +27,7 @@ MODELS_OF_GRAPHS = [name for name, entry in MODELS.entries.items() if entry.fact
 
 
 @pytest.fixture
-def step(monkeypatch):
+def step(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Two steps of a config: batches cropped and mirrored, forward, loss, backward, optimizer, counters."""
     images, labels = torch.zeros(12, 3, 32, 32, dtype=torch.uint8), torch.zeros(12, dtype=torch.long)
     split = Split(images, labels)
@@ -33,7 +35,7 @@ def step(monkeypatch):
     monkeypatch.setattr(build, "pick_device", lambda name: META)
     monkeypatch.setattr(build, "load_data", lambda spec: data)
 
-    def steps(**values):
+    def steps(**values: str) -> None:
         run = build.build(make_config({"epochs": 1, "batch_size": 6, "data": "cifar10", "amp": "off", **values}))
         run.model.train()
         tally = EpochMeter(META)
@@ -48,13 +50,13 @@ def step(monkeypatch):
 
 
 @pytest.mark.parametrize("model", IMAGE_MODELS)
-def test_every_model_of_images(step, model):
+def test_every_model_of_images(step: Callable[..., Any], model: str) -> None:
     step(model=model, norm="batchnorm", act="sigmoid")
 
 
 @pytest.mark.parametrize("norm", ["batchnorm", "augnorm", "auggraphnorm"])
 @pytest.mark.parametrize("model", MODELS_OF_GRAPHS)
-def test_every_model_of_graphs(model, norm):
+def test_every_model_of_graphs(model: str, norm: str) -> None:
     edges = torch.tensor([[0, 2, 3], [1, 3, 4]])
     data = assemble("TOY", "here", "abcab", edges, [0, 0, 1, 1, 1], [0, 1]).to(META)
     net = MODELS.build(model, norm=norm, num_classes=2, in_channels=3).to(META)
@@ -66,22 +68,22 @@ def test_every_model_of_graphs(model, norm):
 
 
 @pytest.mark.parametrize("norm", IMAGE_NORMS)
-def test_every_norm(step, norm):
+def test_every_norm(step: Callable[..., Any], norm: str) -> None:
     step(model="resnet20", norm=norm)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES.choices())
-def test_every_objective(step, objective):
+def test_every_objective(step: Callable[..., Any], objective: str) -> None:
     step(model="mlp", objective=objective)
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
-def test_every_optimizer(step, optimizer):
+def test_every_optimizer(step: Callable[..., Any], optimizer: str) -> None:
     step(model="mlp", optimizer=optimizer)
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_lines_that_depend_on_the_device_are_in_one_file(path):
+def test_lines_that_depend_on_the_device_are_in_one_file(path: Path) -> None:
     """Names of accelerators and their modules appear in `device.py` alone."""
     if path.name == "device.py":
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ import torch
 from normbench_cli.engine.groups import GroupTally, choose, select
 
 
-def test_overlapping_groups_are_counted_over_batches():
+def test_overlapping_groups_are_counted_over_batches() -> None:
     draw = torch.Generator().manual_seed(0)
     logits = torch.randn(50, 3, generator=draw)
     labels = torch.randint(0, 3, (50,), generator=draw)
@@ -31,11 +32,11 @@ def test_overlapping_groups_are_counted_over_batches():
     )
 
 
-def test_a_tally_of_nothing_is_empty():
+def test_a_tally_of_nothing_is_empty() -> None:
     assert GroupTally(("a",)).finish() == {}
 
 
-def test_groups_of_another_size_are_refused():
+def test_groups_of_another_size_are_refused() -> None:
     with pytest.raises(ValueError, match="groups have the shape"):
         GroupTally(("a", "b")).add(torch.zeros(3, 2), torch.zeros(3), torch.zeros(3, 1, dtype=torch.bool))
 
@@ -50,7 +51,7 @@ def epoch(worst: float, average: float, number: int) -> dict[str, float]:
     }
 
 
-def test_every_rule_names_its_epoch_and_the_first_of_equals_wins():
+def test_every_rule_names_its_epoch_and_the_first_of_equals_wins() -> None:
     history = [
         epoch(0.2, 0.9, 1),
         epoch(math.nan, 0.7, 2),
@@ -68,7 +69,7 @@ def test_every_rule_names_its_epoch_and_the_first_of_equals_wins():
     }
 
 
-def test_without_groups_the_other_rules_remain():
+def test_without_groups_the_other_rules_remain() -> None:
     history = [{"validation/accuracy": 0.9, "test/accuracy": 0.8}, {"validation/accuracy": 0.7, "test/accuracy": 0.9}]
     assert select(history) == {
         "epoch@best_average": 1,
@@ -80,6 +81,6 @@ def test_without_groups_the_other_rules_remain():
 
 
 @pytest.mark.parametrize("history", [[], [{"test/accuracy": 1.0}], [epoch(math.nan, 1, 1)]])
-def test_choosing_without_a_score_is_one_sentence(history):
+def test_choosing_without_a_score_is_one_sentence(history: list[Any]) -> None:
     with pytest.raises(ValueError, match=r"no epoch"):
         choose(history, "best_worst_group")

@@ -7,6 +7,7 @@ import math
 
 import pytest
 import torch
+from torch.nn.parameter import Parameter
 
 from normbench_cli.build import build
 from normbench_cli.config import make_config
@@ -16,7 +17,7 @@ from normbench_cli.engine.loop import fit, set_rate
 TINY = {"data": "digits:size=8", "batch_size": 256}
 
 
-def metrics_of(**values) -> list[dict[str, float]]:
+def metrics_of(**values: int | str) -> list[dict[str, float]]:
     return [r.metrics for r in fit(build(make_config(TINY | values))) if isinstance(r, Record) and r.epoch]
 
 
@@ -24,20 +25,20 @@ def results(metrics: dict[str, float]) -> dict[str, float]:
     return {name: value for name, value in metrics.items() if name.startswith(("train/", "test/"))}
 
 
-def test_the_same_config_gives_the_same_numbers_to_the_last_digit():
+def test_the_same_config_gives_the_same_numbers_to_the_last_digit() -> None:
     first, again = (list(map(results, metrics_of(epochs=2))) for _ in range(2))
     assert first == again
 
 
-def test_another_seed_gives_other_numbers():
+def test_another_seed_gives_other_numbers() -> None:
     assert results(metrics_of(iterations=2)[-1]) != results(metrics_of(iterations=2, seed=1)[-1])
 
 
-def test_workers_do_not_change_the_numbers():
+def test_workers_do_not_change_the_numbers() -> None:
     assert results(metrics_of(iterations=2, workers=2)[-1]) == results(metrics_of(iterations=2)[-1])
 
 
-def test_a_golden_run():
+def test_a_golden_run() -> None:
     """Independently computed with plain torch, see `plain_run`: same data, weights, order and arithmetic."""
     loss, accuracy = plain_run(steps=6)
     metrics = metrics_of(epochs=1, norm="batchnorm", schedule="constant", lr="0.05")[-1]
@@ -65,14 +66,14 @@ def plain_run(steps: int) -> tuple[float, float]:
     return total / count, right / run.test.examples
 
 
-def test_iterations_end_in_the_middle_of_an_epoch():
+def test_iterations_end_in_the_middle_of_an_epoch() -> None:
     records = [r for r in fit(build(make_config(TINY | {"iterations": 8}))) if isinstance(r, Record)]
     assert [(r.epoch, r.step) for r in records] == [(None, 0), (1, 6), (2, 8)]
     assert [len(r.series["train/loss"]) for r in records[1:]] == [6, 2]
     assert all(lap > 0 for r in records[1:] for lap in r.series["step_time_ms"])
 
 
-def test_a_loss_that_is_not_finite_ends_the_run_after_its_record():
+def test_a_loss_that_is_not_finite_ends_the_run_after_its_record() -> None:
     run = fit(build(make_config(TINY | {"norm": "none", "lr": 1e30, "epochs": 3})))
     records = []
     with pytest.raises(Diverged) as stop:
@@ -84,7 +85,7 @@ def test_a_loss_that_is_not_finite_ends_the_run_after_its_record():
     assert all(map(math.isfinite, losses[: stop.value.step - 1]))
 
 
-def test_counting_saved_bytes_leaves_the_model_as_it_was():
+def test_counting_saved_bytes_leaves_the_model_as_it_was() -> None:
     run = build(make_config(TINY))
     before = {name: value.clone() for name, value in run.model.state_dict().items()}
     first = next(fit(run))
@@ -92,14 +93,14 @@ def test_counting_saved_bytes_leaves_the_model_as_it_was():
     torch.testing.assert_close(run.model.state_dict(), before)
 
 
-def test_equal_seeds_begin_with_equal_weights_whatever_the_norm():
-    def weights(norm):
+def test_equal_seeds_begin_with_equal_weights_whatever_the_norm() -> None:
+    def weights(norm: str) -> list[Parameter]:
         return [m.weight for m in build(make_config({"norm": norm})).model.modules() if isinstance(m, torch.nn.Conv2d)]
 
     torch.testing.assert_close(weights("none"), weights("batchnorm"))
 
 
-def test_rates_follow_the_schedule_and_keep_their_factor():
+def test_rates_follow_the_schedule_and_keep_their_factor() -> None:
     run = build(make_config(TINY | {"schedule": "linear", "lr": 0.4, "epochs": 1}))
     run.optimizer.param_groups[0]["rate_factor"] = 0.5
     run.step = 3
@@ -108,7 +109,7 @@ def test_rates_follow_the_schedule_and_keep_their_factor():
 
 
 @pytest.mark.parametrize("looks", [1, 3])
-def test_training_goes_on_from_any_look_to_the_same_bits(monkeypatch, looks):
+def test_training_goes_on_from_any_look_to_the_same_bits(monkeypatch: pytest.MonkeyPatch, looks: int) -> None:
     """Stopped in the middle of an epoch, put away, and taken up by another process's worth of objects."""
     monkeypatch.setattr("normbench_cli.engine.epoch_meter.SECONDS_BETWEEN_LOOKS", 0)
     config = make_config(TINY | {"norm": "augnorm", "iterations": 8})

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.parameter import Parameter
 
 from normbench_cli.measure.probes import Drift, ModeGap, Probes, first_block, mode_gap
 from normbench_cli.models import MODELS
@@ -28,7 +31,7 @@ def train(net: nn.Module, steps: int, probes: Probes | None = None) -> None:
             probes.after_step(step)
 
 
-def test_lengths_of_the_first_blocks_weights():
+def test_lengths_of_the_first_blocks_weights() -> None:
     net = resnet()
     probes = Probes(net)
     train(net, 2, probes)
@@ -47,7 +50,7 @@ def test_lengths_of_the_first_blocks_weights():
     assert probes.steps == []
 
 
-def test_the_chosen_channel_of_the_first_batch_norm():
+def test_the_chosen_channel_of_the_first_batch_norm() -> None:
     net = resnet()
     norm = next(m for m in net.get_submodule(first_block(net)).modules() if hasattr(m, "running_mean"))
     nn.init.normal_(norm.weight)
@@ -66,7 +69,7 @@ def test_the_chosen_channel_of_the_first_batch_norm():
         assert series["bn/beta_minus_mu"][row] == pytest.approx(want[1].item(), rel=1e-4, abs=1e-6)
 
 
-def test_a_reading_begins_after_the_one_before():
+def test_a_reading_begins_after_the_one_before() -> None:
     net = resnet()
     probes = Probes(net, every=3)
     train(net, 2, probes)
@@ -79,7 +82,7 @@ def test_a_reading_begins_after_the_one_before():
     assert latest["weights/l2"] == pytest.approx(series["weights/l2"][1])
 
 
-def test_direction_and_length_of_weight_normalized_layers():
+def test_direction_and_length_of_weight_normalized_layers() -> None:
     net = resnet("weightnorm")
     probes = Probes(net)
     train(net, 1, probes)
@@ -92,17 +95,17 @@ def test_direction_and_length_of_weight_normalized_layers():
     assert "bn/beta_minus_mu" not in latest
 
 
-def test_phi_of_layers_that_learn_it():
+def test_phi_of_layers_that_learn_it() -> None:
     class Learns(nn.Module):
-        def __init__(self, phi):
+        def __init__(self, phi: list[float]) -> None:
             super().__init__()
             self.raw = nn.Parameter(torch.tensor(phi))
 
         @property
-        def phi(self):
+        def phi(self) -> Parameter:
             return self.raw
 
-        def forward(self, x):
+        def forward(self, x: Any) -> Any:
             return x
 
     net = nn.Sequential(nn.Linear(2, 2), Learns([1.2, 1.4]), nn.Linear(2, 2), Learns([2.0]))
@@ -113,7 +116,7 @@ def test_phi_of_layers_that_learn_it():
     assert latest["phi/mean"] == pytest.approx(4.6 / 3)
 
 
-def test_watching_changes_nothing():
+def test_watching_changes_nothing() -> None:
     plain, watched = resnet(), resnet()
     train(plain, 3)
     probes = Probes(watched)
@@ -126,7 +129,7 @@ def test_watching_changes_nothing():
     assert not any(m._forward_hooks for m in watched.modules())
 
 
-def test_evaluation_is_not_looked_at():
+def test_evaluation_is_not_looked_at() -> None:
     net = resnet()
     probes = Probes(net)
     with torch.no_grad():
@@ -136,7 +139,7 @@ def test_evaluation_is_not_looked_at():
     assert torch.tensor(latest["bn/beta_minus_mu"]).isnan()
 
 
-def test_drift_of_running_statistics():
+def test_drift_of_running_statistics() -> None:
     net = nn.BatchNorm1d(2)
     net.running_mean.copy_(torch.tensor([3.0, 4.0]))
     drift = Drift(net)
@@ -146,7 +149,7 @@ def test_drift_of_running_statistics():
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_gap_between_the_modes(training):
+def test_gap_between_the_modes(training: bool) -> None:
     net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(), nn.Linear(4, 2)).train(training)
     x, y = torch.randn(16, 3), torch.randint(0, 2, (16,))
     before = {name: value.clone() for name, value in net.state_dict().items()}
@@ -172,16 +175,16 @@ def test_gap_between_the_modes(training):
         (nn.ModuleDict({"layer1": nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)))}), "layer1.0"),
     ],
 )
-def test_the_first_block_is_found(net, block):
+def test_the_first_block_is_found(net: nn.Module, block: str) -> None:
     assert first_block(net) == block
 
 
 @pytest.mark.parametrize("norm", ["none", "batchnorm", "popnorm", "weightnorm", "spectralnorm"])
-def test_it_is_the_same_block_under_every_norm(norm):
+def test_it_is_the_same_block_under_every_norm(norm: str) -> None:
     assert first_block(MODELS.build("resnet20", norm=norm)) == "stages.0.0"
 
 
 @pytest.mark.parametrize("wrong", [{"every": 0}, {"channel": 99}])
-def test_wrong_settings_are_one_sentence(wrong):
+def test_wrong_settings_are_one_sentence(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=r"every|channel"):
         Probes(resnet(), **wrong)

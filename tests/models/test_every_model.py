@@ -21,7 +21,7 @@ def kinds(module: nn.Module) -> list[str]:
 
 @pytest.mark.parametrize("norm", [*NORM_OF_EACH_PLACEMENT, "batchnorm:placement=before"])
 @pytest.mark.parametrize("name", IMAGE_MODELS)
-def test_models_train_a_step_with_norms_of_every_placement(name, norm):
+def test_models_train_a_step_with_norms_of_every_placement(name: str, norm: str) -> None:
     net = MODELS.build(name, norm=norm, act="tanh", num_classes=3, in_channels=1)
     y = net(torch.randn(4, 1, 32, 32))
     assert y.shape == (4, 3)
@@ -33,7 +33,7 @@ FORMS = ["popnorm:stats=group", "popnorm:remove=none", "popnorm:divide=none", "p
 
 
 @pytest.mark.parametrize("norm", [*NORMS.choices(), *FORMS])
-def test_resnet20_takes_every_norm(norm):
+def test_resnet20_takes_every_norm(norm: str) -> None:
     if norm in NORMS.entries and NORMS.entries[norm].facts.get("graphs"):
         pytest.skip("a norm for graphs")
     net = MODELS.build("resnet20", norm=norm, act="sigmoid", num_classes=3, in_channels=1)
@@ -42,7 +42,7 @@ def test_resnet20_takes_every_norm(norm):
 
 
 @pytest.mark.parametrize("act", ACTIVATIONS.choices())
-def test_every_activation_is_a_function_of_one_tensor(act):
+def test_every_activation_is_a_function_of_one_tensor(act: str) -> None:
     layer = Layers("none", act).activation()
     assert layer(torch.linspace(-3, 3, 7)).shape == (7,)
 
@@ -57,7 +57,7 @@ def test_every_activation_is_a_function_of_one_tensor(act):
         ("popnorm:first=false", ["Conv2d", "Tanh"]),
     ],
 )
-def test_the_norm_decides_the_order(norm, order):
+def test_the_norm_decides_the_order(norm: str, order: list[str]) -> None:
     assert kinds(Layers(norm, "tanh").conv(3, 4, 3, first=True)) == order
 
 
@@ -65,14 +65,14 @@ def test_the_norm_decides_the_order(norm, order):
     ("norm", "order"),
     [("batchnorm", ["Linear"]), ("popnorm", ["POPNorm", "Linear"]), ("popnorm:classifier=no", ["Linear"])],
 )
-def test_the_classifier_is_normalized_before_only(norm, order):
+def test_the_classifier_is_normalized_before_only(norm: str, order: list[str]) -> None:
     assert kinds(Layers(norm).classifier(3, 4)) == order
 
 
 @pytest.mark.parametrize(
     ("norm", "bias"), [("batchnorm", False), ("none", True), ("popnorm", True), ("bn:placement=before", True)]
 )
-def test_an_operation_has_a_bias_unless_the_norm_removes_it(norm, bias):
+def test_an_operation_has_a_bias_unless_the_norm_removes_it(norm: str, bias: bool) -> None:
     conv = next(m for m in Layers(norm).conv(3, 4, 3).modules() if isinstance(m, nn.Conv2d))
     assert (conv.bias is not None) == bias
 
@@ -81,11 +81,11 @@ def test_an_operation_has_a_bias_unless_the_norm_removes_it(norm, bias):
     ("model", "parameters", "norms"),
     [("resnet20", 269_722, 19), ("resnet20:option=B", 272_474, 21)],
 )
-def test_sizes_with_batchnorm_are_the_known_ones(model, parameters, norms):
+def test_sizes_with_batchnorm_are_the_known_ones(model: str, parameters: int, norms: int) -> None:
     net = MODELS.build(model, norm="batchnorm", num_classes=10, in_channels=3)
     assert sum(p.numel() for p in net.parameters() if p.requires_grad) == parameters
     assert kinds(net).count("BatchNorm") == norms
 
 
-def test_popnorm_stands_before_all_twenty_operations_of_resnet20():
+def test_popnorm_stands_before_all_twenty_operations_of_resnet20() -> None:
     assert kinds(MODELS.build("resnet20", norm="popnorm")).count("POPNorm") == 20

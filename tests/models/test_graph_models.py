@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
-from normbench_cli.datasets._graphs.graphs import assemble
+from normbench_cli.datasets._graphs.graphs import GraphBatch, GraphDataset, assemble
 from normbench_cli.errors import UsageError
 from normbench_cli.models import MODELS
 from normbench_cli.models._blocks.factory import Layers
@@ -22,18 +24,22 @@ BLIND = ("instancenorm",)  # statistics over positions, of which a node has one
 FITTING = [name for name in NORMS.choices() if name not in BLIND]
 
 
-def toy(edges=((0, 1), (1, 2), (4, 5), (5, 6), (4, 6)), graph=(0, 0, 0, 1, 2, 2, 2, 2), tags=(0, 1, 2, 0, 1, 0, 2, 1)):
+def toy(
+    edges: Any = ((0, 1), (1, 2), (4, 5), (5, 6), (4, 6)),
+    graph: list[int] | tuple[int, ...] = (0, 0, 0, 1, 2, 2, 2, 2),
+    tags: list[int] | tuple[int, ...] = (0, 1, 2, 0, 1, 0, 2, 1),
+) -> GraphDataset:
     """A path, a single node, and a triangle with an isolated node."""
     pairs = torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).T
     return assemble("TOY", "here", list(tags), pairs, list(graph), [number % 2 for number in range(max(graph) + 1)])
 
 
-def batch_of(data):
+def batch_of(data: GraphDataset) -> GraphBatch:
     return data.to(torch.device("cpu")).batch(torch.arange(len(data)))[0]
 
 
 @pytest.fixture(scope="module")
-def geometric():
+def geometric() -> ModuleType:
     with warnings.catch_warnings():  # its import uses what torch has deprecated
         warnings.simplefilter("ignore")
         import torch_geometric.nn
@@ -41,7 +47,7 @@ def geometric():
 
 
 @pytest.mark.parametrize("sizes", [(3, 16), (16, 3), (5, 5)])
-def test_graph_convolution_equals_gcnconv_and_the_dense_formula(geometric, sizes):
+def test_graph_convolution_equals_gcnconv_and_the_dense_formula(geometric: ModuleType, sizes: tuple[int, ...]) -> None:
     data, x = toy(), torch.randn(8, sizes[0], requires_grad=True)
     ours = GraphConvolution(nn.Linear(*sizes, bias=False), *sizes, bias=True)
     nn.init.normal_(ours.bias)
@@ -60,7 +66,7 @@ def test_graph_convolution_equals_gcnconv_and_the_dense_formula(geometric, sizes
         torch.testing.assert_close(ours_gradient, theirs_gradient, rtol=1e-5, atol=1e-6)
 
 
-def test_neighbour_sum_equals_ginconv(geometric):
+def test_neighbour_sum_equals_ginconv(geometric: ModuleType) -> None:
     data, x = toy(), torch.randn(8, 5)
     ours = NeighbourSum(learn_eps=True)
     nn.init.constant_(ours.eps, 0.3)
@@ -68,7 +74,7 @@ def test_neighbour_sum_equals_ginconv(geometric):
     torch.testing.assert_close(ours(x, batch_of(data)), theirs(x, data.edge_index))
 
 
-def test_graphnorm_equals_torch_geometrics(geometric):
+def test_graphnorm_equals_torch_geometrics(geometric: ModuleType) -> None:
     batch, x = batch_of(toy()), torch.randn(8, 5)
     ours, theirs = NORMS.build("graphnorm", num_features=5), geometric.GraphNorm(5, eps=1e-6)
     alpha = torch.rand(5)
@@ -78,7 +84,7 @@ def test_graphnorm_equals_torch_geometrics(geometric):
     torch.testing.assert_close(ours(x, batch.graph, 3), theirs(x, batch.graph), rtol=1e-5, atol=1e-6)
 
 
-def test_graphnorm_on_a_regular_graph_gives_beta():
+def test_graphnorm_on_a_regular_graph_gives_beta() -> None:
     """The nodes of a ring cannot be told apart, so with alpha = 1 nothing is left but beta."""
     ring = toy([(n, (n + 1) % 6) for n in range(6)], graph=[0] * 6, tags=[0] * 6)
     layer = Layers("graphnorm").graph_norm(4)
@@ -90,7 +96,7 @@ def test_graphnorm_on_a_regular_graph_gives_beta():
 
 
 @pytest.mark.skipif("auggraphnorm" not in NORMS.entries, reason="there is no auggraphnorm")
-def test_auggraphnorm_at_phi_2_equals_graphnorm():
+def test_auggraphnorm_at_phi_2_equals_graphnorm() -> None:
     batch, x = batch_of(toy()), torch.randn(8, 5)
     augmented, plain = (NORMS.build(name, num_features=5) for name in ("auggraphnorm:phi=2", "graphnorm"))
     torch.testing.assert_close(augmented(x, batch.graph, 3), plain(x, batch.graph, 3), rtol=1e-5, atol=1e-5)
@@ -98,7 +104,7 @@ def test_auggraphnorm_at_phi_2_equals_graphnorm():
 
 @pytest.mark.parametrize("norm", [*FITTING, "batchnorm:placement=before", "graphnorm:placement=before"])
 @pytest.mark.parametrize("name", GRAPH_MODELS)
-def test_networks_train_a_step_with_every_norm(name, norm):
+def test_networks_train_a_step_with_every_norm(name: str, norm: str) -> None:
     net = MODELS.build(name, norm=norm, act="tanh", num_classes=3, in_channels=3)
     scores = net(batch_of(toy()))
     assert scores.shape == (3, 3)
@@ -116,7 +122,7 @@ def test_networks_train_a_step_with_every_norm(name, norm):
     "norm", [name for name in ("batchnorm", "graphnorm", "augnorm", "auggraphnorm") if name in FITTING]
 )
 @pytest.mark.parametrize("name", GRAPH_MODELS)
-def test_the_smallest_graphs_work(name, norm, edges, graph):
+def test_the_smallest_graphs_work(name: str, norm: str, edges: tuple[Any, ...], graph: tuple[int, ...]) -> None:
     net = MODELS.build(name, norm=norm, num_classes=2, in_channels=3, hidden=4)
     scores = net(batch_of(toy(edges, graph, (0, 1, 2))))
     scores.sum().backward()
@@ -125,12 +131,12 @@ def test_the_smallest_graphs_work(name, norm, edges, graph):
 
 
 @pytest.mark.parametrize("norm", [*BLIND, "groupnorm:groups=64"])
-def test_a_norm_that_sees_nothing_of_a_node_is_refused_with_the_reason(norm):
+def test_a_norm_that_sees_nothing_of_a_node_is_refused_with_the_reason(norm: str) -> None:
     with pytest.raises(UsageError, match=f"norm '{norm}' does not fit the nodes of a graph: its statistics are over"):
         MODELS.build("gcn", norm=norm)
 
 
-def test_a_norm_of_graphs_is_refused_by_networks_of_images():
+def test_a_norm_of_graphs_is_refused_by_networks_of_images() -> None:
     with pytest.raises(UsageError, match="over the nodes of a graph: use it with gcn or gin"):
         MODELS.build("resnet20", norm="graphnorm")
 
@@ -139,17 +145,17 @@ def test_a_norm_of_graphs_is_refused_by_networks_of_images():
     ("spec", "blocks"),
     [("gcn", 4), ("gcn:counting=paper", 5), ("gcn:n_layers=2", 1), ("gin", 4), ("gin:n_layers=3", 2)],
 )
-def test_layers_are_counted_either_way(spec, blocks):
+def test_layers_are_counted_either_way(spec: str, blocks: int) -> None:
     assert len(MODELS.build(spec).blocks) == blocks
 
 
-def test_gcn_has_the_size_of_graphnorms():
+def test_gcn_has_the_size_of_graphnorms() -> None:
     net = MODELS.build("gcn", norm="graphnorm", in_channels=7)
     convolutions = 7 * 64 + 3 * 64 * 64 + 4 * 64
     assert sum(p.numel() for p in net.parameters()) == convolutions + 4 * 3 * 64 + 64 * 2 + 2
 
 
-def test_residual_sums_begin_with_the_second_block_and_dropout_is_last():
+def test_residual_sums_begin_with_the_second_block_and_dropout_is_last() -> None:
     net = MODELS.build("gcn:dropout=0.9", norm="none", hidden=4, in_channels=3)
     for block in list(net.blocks)[1:]:
         for p in block.parameters():
@@ -163,19 +169,19 @@ def test_residual_sums_begin_with_the_second_block_and_dropout_is_last():
     torch.testing.assert_close(scores, torch.where(scores == 0, 0.0, net.classifier(pooled) * 10))
 
 
-def test_a_norm_placed_before_sees_the_input_of_the_convolution():
+def test_a_norm_placed_before_sees_the_input_of_the_convolution() -> None:
     parts = list(Layers("batchnorm:placement=before").graph(lambda bias: nn.Linear(3, 4, bias=bias), 3, 4))
     assert isinstance(parts[0], PerNode)
     assert parts[0].layer.num_features == 3
     assert parts[1].bias is not None
 
 
-def test_a_norm_of_graphs_is_told_the_graphs():
+def test_a_norm_of_graphs_is_told_the_graphs() -> None:
     assert isinstance(Layers("graphnorm").graph_norm(4), PerGraph)
     assert isinstance(Layers("batchnorm").graph_norm(4), PerNode)
 
 
-def test_dropout_draws_from_its_own_generator():
+def test_dropout_draws_from_its_own_generator() -> None:
     layer, x = Dropout(0.5), torch.ones(1000)
     layer.generator = torch.Generator().manual_seed(3)
     y = layer(x)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from normbench_cli.device import onednn_is_faster
 from normbench_cli.models._blocks import onednn_linear
@@ -12,14 +14,14 @@ from normbench_cli.models._blocks.onednn_linear import FEWEST, STRIDE, RowsLinea
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The sizes that oneDNN is asked for, on any processor that has it."""
     if not torch.backends.mkldnn.is_available():
         pytest.skip("this torch is built without oneDNN")
     sizes: list[tuple[int, ...]] = []
     linear = onednn_linear.onednn_linear
 
-    def watched(x, weight):
+    def watched(x: Tensor, weight: Tensor) -> Tensor:
         sizes.append((*x.shape, len(weight)))
         return linear(x, weight)
 
@@ -31,13 +33,13 @@ def asked(monkeypatch):
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize(("inputs", "outputs"), [(64, 64), (7, 64), (64, 3), (1, 1)])
 @pytest.mark.parametrize("count", [0, 1, FEWEST - 1, FEWEST, FEWEST + 1, FEWEST + STRIDE - 1, 3371])
-def test_equals_the_linear_layer(asked, count, inputs, outputs, bias):
+def test_equals_the_linear_layer(asked: list[Any], count: int, inputs: int, outputs: int, bias: bool) -> None:
     """No further from the exact product than torch's own: only the order of summation differs."""
     torch.manual_seed(count)
     ours = RowsLinear(inputs, outputs, bias=bias)
     x, weights = torch.randn(count, inputs), torch.randn(count, outputs)
 
-    def values(layer, dtype=torch.float32):
+    def values(layer: nn.Module, dtype: torch.dtype = torch.float32) -> list[Tensor]:
         layer = layer.to(dtype)
         layer.load_state_dict(ours.state_dict())
         own = x.to(dtype).requires_grad_()
@@ -55,7 +57,7 @@ def test_equals_the_linear_layer(asked, count, inputs, outputs, bias):
     assert bool(asked) == (count >= FEWEST)
 
 
-def test_sizes_are_few(asked):
+def test_sizes_are_few(asked: list[Any]) -> None:
     """A kernel for each would take longer than the products."""
     layer = RowsLinear(8, 8)
     for count in range(2000, 2256):
@@ -64,7 +66,7 @@ def test_sizes_are_few(asked):
 
 
 @pytest.mark.parametrize("frozen", ["weight", "input"])
-def test_nothing_is_computed_for_what_does_not_learn(asked, frozen):
+def test_nothing_is_computed_for_what_does_not_learn(asked: list[Any], frozen: str) -> None:
     layer, x = RowsLinear(4, 4, bias=False), torch.randn(FEWEST, 4, requires_grad=frozen != "input")
     layer.weight.requires_grad_(frozen != "weight")
     layer(x).sum().backward()
@@ -78,7 +80,7 @@ def test_nothing_is_computed_for_what_does_not_learn(asked, frozen):
     ("AMD Ryzen 5 3600", "AVX2", False),
     ("Intel(R) Xeon(R) Gold 6430", "AVX512", False),
 ])  # fmt: skip
-def test_where_onednn_is_faster(monkeypatch, name, capability, faster):
+def test_where_onednn_is_faster(monkeypatch: pytest.MonkeyPatch, name: str, capability: str, faster: bool) -> None:
     if not (torch.backends.mkldnn.is_available() and torch.backends.mkl.is_available()):
         pytest.skip("this torch is built without MKL or oneDNN")
     monkeypatch.setattr("normbench_cli.device.device_name", lambda device: name)

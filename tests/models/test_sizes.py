@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -51,20 +54,20 @@ def parameters(net: nn.Module) -> int:
         ("mlp", 921_610, 3),
     ],
 )
-def test_sizes_with_batchnorm_are_the_known_ones(model, size, norms):
+def test_sizes_with_batchnorm_are_the_known_ones(model: str, size: int, norms: int) -> None:
     with torch.device("meta"):
         net = MODELS.build(model, norm="batchnorm", num_classes=10, in_channels=3)
     assert (parameters(net), count(net, "batchnorm")) == (size, norms)
 
 
 @pytest.mark.parametrize(("classes", "size"), [(1000, 11_689_512), (2, 11_177_538)])
-def test_resnet18_for_imagenet_has_the_known_size(classes, size):
+def test_resnet18_for_imagenet_has_the_known_size(classes: int, size: int) -> None:
     with torch.device("meta"):
         net = MODELS.build("resnet18_imagenet", num_classes=classes)
     assert (parameters(net), count(net, "batchnorm")) == (size, 20)
 
 
-def test_resnet18_for_imagenet_computes_what_torchvisions_does():
+def test_resnet18_for_imagenet_computes_what_torchvisions_does() -> None:
     theirs = import_torchvision().models.resnet18().eval()
     ours = MODELS.build("resnet18_imagenet", norm="batchnorm", act="relu", num_classes=1000).eval()
     ours.load_state_dict(dict(zip(ours.state_dict(), theirs.state_dict().values(), strict=True)))
@@ -74,13 +77,13 @@ def test_resnet18_for_imagenet_computes_what_torchvisions_does():
 
 @pytest.mark.parametrize(("model", "norms"), [("vgg16", 14), ("resnet20", 20), ("densenet121", 121), ("mlp", 4)])
 @pytest.mark.parametrize("norm", ["batchnorm:placement=before", "popnorm"])
-def test_a_norm_placed_before_stands_before_every_operation(model, norms, norm):
+def test_a_norm_placed_before_stands_before_every_operation(model: str, norms: int, norm: str) -> None:
     with torch.device("meta"):
         net = MODELS.build(model, norm=norm)
     assert count(net, norm) == norms
 
 
-def test_efficientnet_owns_one_norm_that_never_runs_and_is_frozen():
+def test_efficientnet_owns_one_norm_that_never_runs_and_is_frozen() -> None:
     net = MODELS.build("efficientnetb0", norm="batchnorm")
     net(torch.randn(2, 3, 32, 32)).sum().backward()
     idle = [m for m in net.modules() if type(m).__name__ == "BatchNorm" and not m.num_batches_tracked]
@@ -91,13 +94,13 @@ def test_efficientnet_owns_one_norm_that_never_runs_and_is_frozen():
 
 @pytest.mark.parametrize("norm", PAPERS_NORMS)
 @pytest.mark.parametrize("model", IMAGE_MODELS)
-def test_every_model_with_the_papers_norms_and_activations_works_on_no_device(model, norm):
+def test_every_model_with_the_papers_norms_and_activations_works_on_no_device(model: str, norm: str) -> None:
     """All are built; of the three activations one is run, in turn, which is all that the time allows."""
     nets = [without_weights(model, norm, act) for act in PAPERS_ACTIVATIONS]
     run(nets[(IMAGE_MODELS.index(model) + PAPERS_NORMS.index(norm)) % len(nets)])
 
 
-def check_training_and_loading(folder, model, norm, act):
+def check_training_and_loading(folder: Path, model: str, norm: str, act: str) -> None:
     torch.manual_seed(0)
     net = MODELS.build(model, norm=norm, act=act, num_classes=3, in_channels=3)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
@@ -117,7 +120,7 @@ def check_training_and_loading(folder, model, norm, act):
 
 @pytest.mark.parametrize("norm", ["batchnorm", "popnorm", "weightnorm"])
 @pytest.mark.parametrize("model", IMAGE_MODELS)
-def test_models_train_two_steps_and_a_saved_one_scores_the_same(model, norm, tmp_path):
+def test_models_train_two_steps_and_a_saved_one_scores_the_same(model: str, norm: str, tmp_path: Path) -> None:
     check_training_and_loading(tmp_path, model, norm, "relu")
 
 
@@ -125,12 +128,14 @@ def test_models_train_two_steps_and_a_saved_one_scores_the_same(model, norm, tmp
 @pytest.mark.parametrize("act", PAPERS_ACTIVATIONS)
 @pytest.mark.parametrize("norm", [norm.partition(":")[0] for norm in PAPERS_NORMS])
 @pytest.mark.parametrize("model", IMAGE_MODELS)
-def test_every_combination_trains_two_steps_and_a_saved_one_scores_the_same(model, norm, act, tmp_path):
+def test_every_combination_trains_two_steps_and_a_saved_one_scores_the_same(
+    model: Any, norm: Any, act: Any, tmp_path: Path
+) -> None:
     check_training_and_loading(tmp_path, model, norm, act)
 
 
 @pytest.mark.parametrize("model", IMAGE_MODELS)
-def test_models_take_small_grey_images_or_say_why_not(model):
+def test_models_take_small_grey_images_or_say_why_not(model: str) -> None:
     net = MODELS.build(model, norm="batchnorm", num_classes=10, in_channels=1).eval()
     x = torch.randn(2, 1, 16, 16)
     if model.startswith("vgg"):
@@ -148,14 +153,14 @@ def test_models_take_small_grey_images_or_say_why_not(model):
         ("bn:placement=before,first=false", ["Conv2d"], ["Tanh", "BatchNorm", "Conv2d"], ["Tanh"]),
     ],
 )
-def test_pre_activation_order(norm, stem, layer, end):
+def test_pre_activation_order(norm: str, stem: list[str], layer: list[str], end: list[str]) -> None:
     net = MODELS.build("densenet121", norm=norm, act="tanh")
     kinds = [[type(m).__name__ for m in part.modules() if not list(m.children())] for part in (net.stem, net.end)]
     assert kinds == [stem, end]
     assert [type(m).__name__ for m in net.stages[0][0].branch[0].modules() if not list(m.children())] == layer
 
 
-def test_dropped_samples_keep_the_expectation_and_follow_the_seed():
+def test_dropped_samples_keep_the_expectation_and_follow_the_seed() -> None:
     x = torch.ones(4000, 1, 2, 2)
     torch.manual_seed(1)
     dropped = drop_samples(x, 0.25)
@@ -167,20 +172,20 @@ def test_dropped_samples_keep_the_expectation_and_follow_the_seed():
 
 
 @pytest.mark.parametrize("model", ["mlp:width=0", "efficientnetb0:dropout=1", "efficientnetb0:drop_connect=-1"])
-def test_impossible_parameters_are_refused(model):
+def test_impossible_parameters_are_refused(model: str) -> None:
     with pytest.raises(UsageError, match=r"give rates|must be at least 1"):
         MODELS.build(model)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", IMAGE_MODELS)
-def test_models_compile_to_one_graph(model):
+def test_models_compile_to_one_graph(model: Any) -> None:
     check_one_graph(MODELS.build(model, norm="batchnorm", num_classes=3), 32)
 
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # of the compiler, to itself
 @pytest.mark.parametrize("norm", [name for name, entry in NORMS.entries.items() if not entry.facts.get("graphs")])
-def test_models_compile_to_one_graph_with_every_norm(norm):
+def test_models_compile_to_one_graph_with_every_norm(norm: str) -> None:
     layers = Layers(norm, "sigmoid")
     conv, pool = layers.conv(3, 4, 3, first=True), nn.AdaptiveAvgPool2d(1)
     check_one_graph(nn.Sequential(conv, pool, nn.Flatten(), layers.classifier(4, 3)), 8)

@@ -1,9 +1,13 @@
 """AugGraphNorm: GraphNorm at phi = 2, each graph its own median, right gradients."""
 
+from __future__ import annotations
+
 import warnings
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 from torch.autograd import gradcheck
 from torch.func import functional_call
 
@@ -14,7 +18,7 @@ from normbench_cli.norms.auggraphnorm import AugGraphNorm
 BATCH = torch.tensor([0] * 5 + [1] * 4 + [2] * 3 + [3])
 
 
-def test_phi_2_is_graphnorm():
+def test_phi_2_is_graphnorm() -> None:
     with warnings.catch_warnings():  # its import uses what torch has deprecated
         warnings.simplefilter("ignore")
         from torch_geometric.nn import GraphNorm
@@ -29,7 +33,7 @@ def test_phi_2_is_graphnorm():
 
 @pytest.mark.parametrize("phi", [1.05, 1.2, 1.5, 3.0])
 @pytest.mark.parametrize("tied", [False, True])
-def test_each_segment_finds_its_own_median(phi, tied):
+def test_each_segment_finds_its_own_median(phi: float, tied: bool) -> None:
     torch.manual_seed(0)
     x = torch.randint(0, 3, (13, 4)).double() if tied else torch.randn(13, 4, dtype=torch.float64)
     found = segmented_median(x, phi, BATCH, 4, look=True)
@@ -40,7 +44,7 @@ def test_each_segment_finds_its_own_median(phi, tied):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("phi", [1.2, 1.5, torch.tensor([1.1, 1.3, 1.7, 2.0, 4.0])])
-def test_searching_for_the_last_ones_alone_changes_nothing(phi, dtype):
+def test_searching_for_the_last_ones_alone_changes_nothing(phi: Tensor | float, dtype: torch.dtype) -> None:
     torch.manual_seed(0)
     batch = torch.randint(0, 40, (300,))  # in no order, and the last segments are empty
     x = torch.cat([torch.randn(200, 5), torch.randint(0, 3, (100, 5))]).to(dtype)
@@ -51,7 +55,7 @@ def test_searching_for_the_last_ones_alone_changes_nothing(phi, dtype):
 
 
 @pytest.mark.parametrize("learn_phi", [False, True])
-def test_gradients(learn_phi):
+def test_gradients(learn_phi: bool) -> None:
     torch.manual_seed(0)
     layer = AugGraphNorm(3, learn_phi=learn_phi).double()
     names = [name for name, _ in layer.named_parameters()]
@@ -61,7 +65,7 @@ def test_gradients(learn_phi):
     assert gradcheck(call, (x, *values))
 
 
-def test_number_of_graphs_and_single_graph_are_worked_out():
+def test_number_of_graphs_and_single_graph_are_worked_out() -> None:
     layer, x = AugGraphNorm(3), torch.randn(13, 3)
     assert torch.equal(layer(x, BATCH), layer(x, BATCH, 4))
     alone = torch.zeros(13, dtype=torch.long)
@@ -70,7 +74,7 @@ def test_number_of_graphs_and_single_graph_are_worked_out():
 
 
 @pytest.mark.parametrize("options", [{}, {"learn_phi": True}, {"solver": "newton:iterations=30"}])
-def test_graphs_without_nodes_change_nothing(options):
+def test_graphs_without_nodes_change_nothing(options: dict[str, Any]) -> None:
     torch.manual_seed(0)
     layer, x, batch = AugGraphNorm(3, **options), torch.randn(13, 3), BATCH * 2
     found = []
@@ -82,7 +86,7 @@ def test_graphs_without_nodes_change_nothing(options):
 
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch's own tracer does
-def test_meta_device_and_no_graph_break():
+def test_meta_device_and_no_graph_break() -> None:
     layer = AugGraphNorm(3).to("meta")
     x = torch.randn(13, 3, device="meta", requires_grad=True)
     layer(x, BATCH.to("meta"), 4).sum().backward()
@@ -93,6 +97,6 @@ def test_meta_device_and_no_graph_break():
 
 
 @pytest.mark.parametrize("phi", [1.0, 0.5, float("inf")])
-def test_phi_without_a_search_is_refused(phi):
+def test_phi_without_a_search_is_refused(phi: float) -> None:
     with pytest.raises(ValueError, match="phi"):
         AugGraphNorm(3, phi=phi)

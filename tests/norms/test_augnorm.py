@@ -1,10 +1,13 @@
 """AugNorm: BatchNorm at phi = 2, right gradients, unbroken by hard inputs, ready for compilers and accelerators."""
 
+from __future__ import annotations
+
 import copy
+from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.autograd import gradcheck
 from torch.func import functional_call
 
@@ -17,13 +20,13 @@ SPECS += ["diffphi", "mediannorm", "popnorm", "popnorm:divide=l1", "popnorm:stat
 SHAPES = [(8, 4), (8, 4, 5), (8, 4, 5, 5), (4, 4, 3, 3, 3)]
 
 
-def inputs(shape, last=False, dtype=torch.float32):
+def inputs(shape: tuple[int, ...], last: bool = False, dtype: torch.dtype = torch.float32) -> Tensor:
     torch.manual_seed(0)
     x = torch.randn(shape, dtype=dtype) * 2 + 3
     return x.to(memory_format=torch.channels_last) if last else x
 
 
-def step(layer, x):
+def step(layer: Any, x: Tensor) -> tuple[Tensor, ...]:
     x = x.detach().clone().requires_grad_()
     y = layer(x)
     y.mul(torch.linspace(-1, 2, y.numel(), dtype=y.dtype).view(y.shape)).sum().backward()
@@ -32,7 +35,7 @@ def step(layer, x):
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-12)])
 @pytest.mark.parametrize("last", [False, True])
-def test_phi_2_is_batchnorm(dtype, tolerance, last):
+def test_phi_2_is_batchnorm(dtype: torch.dtype, tolerance: float, last: bool) -> None:
     ours, torchs = AugNorm(4, phi=2).to(dtype), nn.BatchNorm2d(4).double()  # whose own float32 is off by 1e-6 already
     x = inputs((16, 4, 5, 5), last, dtype)
     (y, grad), (y_torch, grad_torch) = step(ours, x), step(torchs, x.double())
@@ -46,7 +49,7 @@ def test_phi_2_is_batchnorm(dtype, tolerance, last):
 
 
 @pytest.mark.parametrize("last", [False, True])
-def test_compiled_equals_eager(last, monkeypatch):
+def test_compiled_equals_eager(last: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     x, results = inputs((16, 4, 5, 5), last), []
     for policy in ("never", "always"):
         monkeypatch.setenv("NORMBENCH_COMPILE", policy)
@@ -55,7 +58,7 @@ def test_compiled_equals_eager(last, monkeypatch):
         assert torch.allclose(a, b, atol=2e-5)
 
 
-def test_centre_and_running_statistics():
+def test_centre_and_running_statistics() -> None:
     layer, x = AugNorm(4, momentum=1.0), inputs((16, 4, 5, 5))
     mu = generalized_median(x, 1.5, (0, 2, 3))
     y = layer(x)
@@ -69,7 +72,7 @@ def test_centre_and_running_statistics():
 
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("training", [True, False])
-def test_gradients(spec, training):
+def test_gradients(spec: str, training: bool) -> None:
     torch.manual_seed(1)
     layer = NORMS.build(spec, num_features=4).double().train(training)
     names = [name for name, _ in layer.named_parameters()]
@@ -80,7 +83,7 @@ def test_gradients(spec, training):
 
 
 @pytest.mark.parametrize("phi", [1.2, 1.5])
-def test_gradient_where_mu_meets_tied_values(phi):
+def test_gradient_where_mu_meets_tied_values(phi: float) -> None:
     x = torch.tensor([[-1.0], [0], [0], [1]], dtype=torch.float64, requires_grad=True)
     assert gradcheck(AugNorm(1, phi=phi).double(), (x,), atol=1e-4)
 
@@ -88,7 +91,9 @@ def test_gradient_where_mu_meets_tied_values(phi):
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_shapes_on_the_meta_device_where_a_look_at_values_raises(spec, training, shape):
+def test_shapes_on_the_meta_device_where_a_look_at_values_raises(
+    spec: str, training: bool, shape: tuple[int, ...]
+) -> None:
     layer = NORMS.build(spec, num_features=4).train(training).to("meta")
     x = torch.randn(shape, device="meta", requires_grad=True)
     y = layer(x)
@@ -99,7 +104,7 @@ def test_shapes_on_the_meta_device_where_a_look_at_values_raises(spec, training,
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch's own tracer does
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("training", [True, False])
-def test_no_graph_break_and_export(spec, training):
+def test_no_graph_break_and_export(spec: str, training: bool) -> None:
     layer = NORMS.build(spec, num_features=4).train(training)
     twin, x = copy.deepcopy(layer), inputs((8, 4, 5, 5))
     traced = torch.compile(layer, fullgraph=True, backend="aot_eager")
@@ -110,7 +115,7 @@ def test_no_graph_break_and_export(spec, training):
 
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_half_precision(spec, dtype):
+def test_half_precision(spec: str, dtype: torch.dtype) -> None:
     layer, x = NORMS.build(spec, num_features=4), inputs((8, 4, 5, 5)).to(dtype)
     y, grad = step(layer, x)
     assert (y.dtype, grad.dtype, layer.weight.grad.dtype) == (dtype, dtype, torch.float32)
@@ -131,14 +136,14 @@ def test_half_precision(spec, dtype):
     ],
     ids=["constant", "one value", "all tied but one", "huge", "subnormal"],
 )
-def test_hard_inputs_give_finite_outputs_and_gradients(spec, x):
+def test_hard_inputs_give_finite_outputs_and_gradients(spec: str, x: Tensor) -> None:
     y, grad = step(NORMS.build(spec, num_features=4), x)
     assert torch.isfinite(y).all()
     assert torch.isfinite(grad).all()
 
 
 @pytest.mark.parametrize("broken", [float("nan"), float("inf")])
-def test_a_broken_value_spoils_its_channel_only_and_is_forgotten(broken):
+def test_a_broken_value_spoils_its_channel_only_and_is_forgotten(broken: float) -> None:
     layer, x = AugNorm(4), inputs((16, 4))
     spoilt = x.clone()
     spoilt[3, 1] = broken
@@ -148,14 +153,14 @@ def test_a_broken_value_spoils_its_channel_only_and_is_forgotten(broken):
     assert torch.isfinite(layer(x)).all()
 
 
-def test_single_value_gives_beta():
+def test_single_value_gives_beta() -> None:
     layer = AugNorm(4)
     nn.init.constant_(layer.bias, 0.7)
     assert torch.allclose(layer(torch.randn(1, 4)), torch.tensor(0.7))
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_in_place_consumer_and_odd_last_batch_and_attack_in_eval(spec):
+def test_in_place_consumer_and_odd_last_batch_and_attack_in_eval(spec: str) -> None:
     layer = NORMS.build(spec, num_features=4)
     for n in (16, 16, 7):
         x = inputs((n, 4, 5, 5)).requires_grad_()
@@ -169,8 +174,8 @@ def test_in_place_consumer_and_odd_last_batch_and_attack_in_eval(spec):
     assert torch.equal(layer(x), quiet)
 
 
-def test_saves_no_more_for_backward_than_batchnorm():
-    def saved(layer):
+def test_saves_no_more_for_backward_than_batchnorm() -> None:
+    def saved(layer: nn.Module) -> int:
         sizes = []
         with torch.autograd.graph.saved_tensors_hooks(lambda t: sizes.append(t.nbytes) or t, lambda t: t):
             layer(inputs((128, 4, 16, 16)).requires_grad_())
@@ -180,7 +185,7 @@ def test_saves_no_more_for_backward_than_batchnorm():
         assert saved(NORMS.build(spec, num_features=4)) <= 1.05 * saved(nn.BatchNorm2d(4))
 
 
-def test_state_of_a_batchnorm_fits_and_state_round_trips():
+def test_state_of_a_batchnorm_fits_and_state_round_trips() -> None:
     source, layer, x = nn.BatchNorm2d(4), AugNorm(4, phi=2), inputs((16, 4, 5, 5))
     source(x)
     layer.load_state_dict(source.state_dict())
@@ -190,7 +195,7 @@ def test_state_of_a_batchnorm_fits_and_state_round_trips():
     assert torch.equal(other(x), layer(x))
 
 
-def test_solver_statistics_count_and_reset():
+def test_solver_statistics_count_and_reset() -> None:
     layer, x = AugNorm(4), inputs((64, 4, 8, 8))
     for _ in range(8):
         layer(x)
@@ -207,6 +212,6 @@ def test_solver_statistics_count_and_reset():
     assert plain.solver_statistics()["unconverged"] > 0
 
 
-def test_wrong_width_says_so():
+def test_wrong_width_says_so() -> None:
     with pytest.raises(ValueError, match="num_features"):
         AugNorm(4)(torch.randn(2, 5))

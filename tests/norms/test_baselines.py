@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn.parameter import Parameter
 from torch.nn.utils import parametrizations
 
 from normbench_cli.norms import NORMS
@@ -24,11 +26,11 @@ OPERATIONS = {
 }
 
 
-def data(*shape, seed=0, dtype=torch.float32):
+def data(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
     return (3 * torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) + 1).to(dtype)
 
 
-def assert_equal_layers(ours, theirs, *inputs):
+def assert_equal_layers(ours: nn.Module, theirs: Any, *inputs: Tensor | None) -> None:
     """The same outputs and gradients, with gamma and beta that differ between channels."""
     for layer in (ours, theirs):
         for seed, parameter in enumerate(layer.parameters()):
@@ -44,7 +46,7 @@ def assert_equal_layers(ours, theirs, *inputs):
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize(("spec", "groups"), [("groupnorm:groups=2", 2), ("groupnorm", 4), ("layernorm", 1)])
-def test_group_and_layer_norm_are_torchs_group_norm(spec, groups, shape):
+def test_group_and_layer_norm_are_torchs_group_norm(spec: str, groups: int, shape: tuple[int, ...]) -> None:
     assert_equal_layers(NORMS.build(spec, num_features=4), nn.GroupNorm(groups, 4), data(*shape))
 
 
@@ -52,12 +54,12 @@ def test_group_and_layer_norm_are_torchs_group_norm(spec, groups, shape):
     ("shape", "kind"),
     [((6, 4, 5), nn.InstanceNorm1d), ((6, 4, 5, 3), nn.InstanceNorm2d), ((6, 4, 3, 2, 2), nn.InstanceNorm3d)],
 )
-def test_instance_norm_is_torchs(shape, kind):
+def test_instance_norm_is_torchs(shape: tuple[int, ...], kind: type[Any]) -> None:
     assert_equal_layers(NORMS.build("instancenorm", num_features=4), kind(4, affine=True), data(*shape))
 
 
 @pytest.mark.parametrize("shape", [(6, 4), (1, 4), (1, 4, 1, 1)], ids=str)
-def test_an_instance_of_one_value_gives_beta(shape):
+def test_an_instance_of_one_value_gives_beta(shape: tuple[int, ...]) -> None:
     layer = NORMS.build("instancenorm", num_features=4)
     layer.bias.data = data(4)
     x = data(*shape).requires_grad_()
@@ -69,7 +71,7 @@ def test_an_instance_of_one_value_gives_beta(shape):
 
 
 @pytest.mark.parametrize(("channels", "groups", "used"), [(64, 32, 32), (48, 32, 24), (7, 32, 7), (4, 3, 2)])
-def test_groups_are_the_largest_number_that_divides_the_channels(channels, groups, used):
+def test_groups_are_the_largest_number_that_divides_the_channels(channels: int, groups: int, used: int) -> None:
     assert NORMS.build("gn", num_features=channels, groups=groups).num_groups == used
 
 
@@ -78,21 +80,21 @@ GRAPHS = torch.tensor([0, 0, 1, 0, 1, 2, 2, 2])
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch_geometric's import
 @pytest.mark.parametrize("batch", [None, GRAPHS], ids=["one graph", "three graphs"])
-def test_graphnorm_is_torch_geometrics(batch):
+def test_graphnorm_is_torch_geometrics(batch: Tensor | None) -> None:
     from torch_geometric.nn import GraphNorm
 
     theirs = GraphNorm(4, eps=1e-6)  # its own default is 1e-5, the authors' code has 1e-6
     assert_equal_layers(NORMS.build("graphnorm", num_features=4), theirs, data(8, 4), batch)
 
 
-def test_graphnorm_knows_the_number_of_graphs_or_looks_and_takes_empty_ones():
+def test_graphnorm_knows_the_number_of_graphs_or_looks_and_takes_empty_ones() -> None:
     layer, x = NORMS.build("graphnorm", num_features=4), data(8, 4)
     torch.testing.assert_close(layer(x, GRAPHS, 5), layer(x, GRAPHS))
     torch.testing.assert_close(layer(x.bfloat16(), GRAPHS, 3).float(), layer(x, GRAPHS), rtol=0.05, atol=0.05)
 
 
 @pytest.mark.parametrize("kind", OPERATIONS)
-def test_weightnorm_and_spectralnorm_are_torchs(kind):
+def test_weightnorm_and_spectralnorm_are_torchs(kind: str) -> None:
     op, axis = OPERATIONS[kind](), 1 if kind == "transposed" else 0
     ours = NORMS.build("wn", op=copy.deepcopy(op)).parametrizations.weight
     theirs = parametrizations.weight_norm(copy.deepcopy(op), dim=axis).parametrizations.weight
@@ -111,7 +113,7 @@ def test_weightnorm_and_spectralnorm_are_torchs(kind):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("spec", [spec for spec in WEIGHT_NORMS if spec != "spectralnorm"])
-def test_filters_of_zeros_give_no_nan(spec, dtype):
+def test_filters_of_zeros_give_no_nan(spec: str, dtype: torch.dtype) -> None:
     op = nn.Linear(5, 6).to(dtype)
     op.weight.data[:2] = 0
     wrapped = NORMS.build(spec, op=op)
@@ -123,7 +125,7 @@ def test_filters_of_zeros_give_no_nan(spec, dtype):
 
 @pytest.mark.parametrize("kind", OPERATIONS)
 @pytest.mark.parametrize("spec", WEIGHT_NORMS)
-def test_weight_norms_copy_load_compile_and_need_no_device(spec, kind):
+def test_weight_norms_copy_load_compile_and_need_no_device(spec: str, kind: str) -> None:
     op = NORMS.build(spec, op=OPERATIONS[kind]()).eval()
     loaded = NORMS.build(spec, op=OPERATIONS[kind]()).eval()
     loaded.load_state_dict(op.state_dict())
@@ -134,7 +136,7 @@ def test_weight_norms_copy_load_compile_and_need_no_device(spec, kind):
 
 
 @pytest.mark.parametrize("spec", [*WEIGHT_NORMS, "layernorm", "instancenorm", "groupnorm:groups=2", "graphnorm"])
-def test_compiles_without_a_graph_break(spec):
+def test_compiles_without_a_graph_break(spec: str) -> None:
     if NORMS.parse(spec).entry.facts["placement"] == "weight":
         layer, inputs = NORMS.build(spec, op=nn.Linear(4, 3)), (data(6, 4),)
     elif spec == "graphnorm":
@@ -148,35 +150,35 @@ def test_compiles_without_a_graph_break(spec):
 
 
 @pytest.mark.parametrize("spec", ["layernorm", "instancenorm", "groupnorm:groups=2", "graphnorm"])
-def test_gradients_of_data_norms_are_right(spec):
+def test_gradients_of_data_norms_are_right(spec: str) -> None:
     layer = NORMS.build(spec, num_features=4).double()
     inputs = (GRAPHS, 3) if spec == "graphnorm" else ()
     x = data(8, 4, *((3, 2) if not inputs else ()), dtype=torch.float64).requires_grad_()
     names, values = zip(*layer.named_parameters(), strict=True)
     values = [data(*v.shape, seed=i, dtype=torch.float64).requires_grad_() for i, v in enumerate(values)]
 
-    def run(x, *values):
+    def run(x: Tensor, *values: Tensor) -> Tensor:
         return functional_call(layer, dict(zip(names, values, strict=True)), (x, *inputs))
 
     assert torch.autograd.gradcheck(run, (x, *values))
 
 
 @pytest.mark.parametrize("spec", WEIGHT_NORMS)
-def test_gradients_of_weight_norms_are_right(spec):
+def test_gradients_of_weight_norms_are_right(spec: str) -> None:
     stored = NORMS.build(spec, op=nn.Conv2d(2, 3, 2).double()).eval().parametrizations.weight
     names, values = zip(*stored.named_parameters(), strict=True)
 
-    def run(*values):
+    def run(*values: Parameter) -> Tensor:
         return functional_call(stored, dict(zip(names, values, strict=True)), ())
 
     assert torch.autograd.gradcheck(run, values)
 
 
-def filters(spec, op):
+def filters(spec: str, op: nn.Conv2d) -> Tensor:
     return NORMS.build(spec, op=copy.deepcopy(op)).weight.detach().flatten(1)
 
 
-def test_standardized_filters_are_centred_ones_times_the_root_of_their_size():
+def test_standardized_filters_are_centred_ones_times_the_root_of_their_size() -> None:
     op = nn.Conv2d(3, 6, 3).double()  # 27 values a filter
     n, centred = 27, filters("cwn:scale=1", op)
     torch.testing.assert_close(filters("ws", op), (n - 1) ** 0.5 * centred, rtol=1e-3, atol=0)
@@ -186,7 +188,7 @@ def test_standardized_filters_are_centred_ones_times_the_root_of_their_size():
     torch.testing.assert_close(filters("cwn", op).mean(1), torch.zeros(6).double())
 
 
-def row_products(norm, weight_norm=None):
+def row_products(norm: str | None, weight_norm: str | None = None) -> Tensor:
     """<W_i, dL/dW_i> for each row of a linear operation with a norm behind it or on its weight, over the size of the
     two; L is anything."""
     torch.manual_seed(3)
@@ -207,14 +209,14 @@ def row_products(norm, weight_norm=None):
     ("norm", "weight_norm"),
     [("batchnorm", None), ("instancenorm", None), (None, "wn"), (None, "cwn"), (None, "ws:form=paper")],
 )
-def test_each_row_is_orthogonal_to_its_gradient(norm, weight_norm):
+def test_each_row_is_orthogonal_to_its_gradient(norm: str | None, weight_norm: str | None) -> None:
     assert row_products(norm, weight_norm).abs().max() < (1e-3 if weight_norm == "cwn" else 1e-8)  # cwn adds 1e-5
 
 
 @pytest.mark.parametrize(
     ("norm", "weight_norm"), [("layernorm", None), ("groupnorm:groups=2", None), (None, "spectralnorm")]
 )
-def test_for_these_only_the_whole_layer_is_orthogonal(norm, weight_norm):
+def test_for_these_only_the_whole_layer_is_orthogonal(norm: str | None, weight_norm: str | None) -> None:
     products = row_products(norm, weight_norm)
     assert products.abs().max() > 1e-3
     assert products.sum().abs() < 1e-8
@@ -230,7 +232,7 @@ def test_for_these_only_the_whole_layer_is_orthogonal(norm, weight_norm):
         ("cwn:scale=0", nn.Linear(2, 2), "above 0"),
     ],
 )
-def test_wrong_arguments_are_one_clear_sentence(spec, op, says):
+def test_wrong_arguments_are_one_clear_sentence(spec: str, op: nn.Module, says: str) -> None:
     with pytest.raises(Exception, match=says):
         NORMS.build(spec, op=op)
     with pytest.raises(Exception, match="at least one group"):

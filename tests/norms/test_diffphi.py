@@ -6,7 +6,7 @@ import torch
 from normbench_cli.norms.diffphi import DiffPhi
 
 
-def test_survives_a_large_learning_rate_on_clustered_data():
+def test_survives_a_large_learning_rate_on_clustered_data() -> None:
     torch.manual_seed(0)
     layer = DiffPhi(6)
     optimizer = torch.optim.SGD(layer.parameters(), lr=0.5)
@@ -22,7 +22,7 @@ def test_survives_a_large_learning_rate_on_clustered_data():
     assert (layer.phi - 1.5).abs().max() > 1e-4
 
 
-def test_gradient_lives_at_the_edge_of_the_range():
+def test_gradient_lives_at_the_edge_of_the_range() -> None:
     layer = DiffPhi(3)
     with torch.no_grad():
         layer.phi_raw.copy_(torch.tensor([-5.0, 0, 5]))
@@ -31,11 +31,11 @@ def test_gradient_lives_at_the_edge_of_the_range():
     assert layer.phi_raw.weight_decay_group == "phi"
 
 
-def test_starts_at_init():
+def test_starts_at_init() -> None:
     assert torch.allclose(DiffPhi(3, init=1.7).phi, torch.tensor(1.7))
 
 
 @pytest.mark.parametrize("given", [{"low": 0.9}, {"init": 2.5}, {"high": 20.0}, {"low": 1.5}])
-def test_impossible_range_is_refused(given):
+def test_impossible_range_is_refused(given: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="does not hold"):
         DiffPhi(3, **given)

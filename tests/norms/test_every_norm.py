@@ -6,7 +6,7 @@ import copy
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from normbench_cli.registry import NORMS
 
@@ -16,12 +16,12 @@ WEIGHT_NORMS = [n for n, e in NORMS.entries.items() if e.facts.get("placement") 
 RUNNING = [name for name in DATA_NORMS if "running_mean" in dict(NORMS.build(name, num_features=4).named_buffers())]
 
 
-def data(shape, dtype=torch.float32, seed=0):
+def data(shape: tuple[int, ...], dtype: torch.dtype = torch.float32, seed: int = 0) -> Tensor:
     return (3 * torch.randn(shape, generator=torch.Generator().manual_seed(seed)) + 1).to(dtype)
 
 
 @pytest.mark.parametrize("name", NORMS.choices())
-def test_listing_says_what_it_is(name):
+def test_listing_says_what_it_is(name: str) -> None:
     entry = NORMS.entries[name]
     assert entry.summary.endswith((".", ";")) or len(entry.summary) > 20
     assert entry.facts.get("placement") in ("after", "before", "weight")
@@ -30,7 +30,7 @@ def test_listing_says_what_it_is(name):
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", DATA_NORMS)
-def test_any_shape_forward_and_backward(name, shape):
+def test_any_shape_forward_and_backward(name: str, shape: tuple[int, ...]) -> None:
     layer = NORMS.build(name, num_features=4)
     x = data(shape).requires_grad_()
     y = layer(x)
@@ -41,7 +41,7 @@ def test_any_shape_forward_and_backward(name, shape):
 
 
 @pytest.mark.parametrize("name", DATA_NORMS)
-def test_channels_last_gives_the_same_and_stays_channels_last(name):
+def test_channels_last_gives_the_same_and_stays_channels_last(name: str) -> None:
     x = data((6, 4, 5, 3))
     plain = NORMS.build(name, num_features=4)(x)
     y = NORMS.build(name, num_features=4)(x.contiguous(memory_format=torch.channels_last))
@@ -50,7 +50,7 @@ def test_channels_last_gives_the_same_and_stays_channels_last(name):
 
 
 @pytest.mark.parametrize("name", DATA_NORMS)
-def test_state_survives_copying_and_loading(name):
+def test_state_survives_copying_and_loading(name: str) -> None:
     layer = NORMS.build(name, num_features=4)
     layer(data((6, 4, 5, 3)))
     loaded = NORMS.build(name, num_features=4)
@@ -62,7 +62,7 @@ def test_state_survives_copying_and_loading(name):
 
 
 @pytest.mark.parametrize("name", DATA_NORMS)
-def test_eval_changes_no_buffer_and_asks_only_for_the_mode(name):
+def test_eval_changes_no_buffer_and_asks_only_for_the_mode(name: str) -> None:
     layer = NORMS.build(name, num_features=4)
     layer(data((6, 4, 5, 3)))
     layer.eval()
@@ -75,7 +75,7 @@ def test_eval_changes_no_buffer_and_asks_only_for_the_mode(name):
 
 
 @pytest.mark.parametrize("name", RUNNING)
-def test_running_statistics_reach_those_of_a_constant_batch(name):
+def test_running_statistics_reach_those_of_a_constant_batch(name: str) -> None:
     layer = NORMS.build(name, num_features=4)
     x = data((64, 4, 5, 3))
     for _ in range(200):
@@ -86,7 +86,7 @@ def test_running_statistics_reach_those_of_a_constant_batch(name):
 
 
 @pytest.mark.parametrize("name", DATA_NORMS)
-def test_autocast_computes_statistics_in_float32(name):
+def test_autocast_computes_statistics_in_float32(name: str) -> None:
     x = data((64, 4, 5, 3)) * 1000  # sums of squares would overflow in half precision
     expected = NORMS.build(name, num_features=4)(x)
     with torch.autocast("cpu", torch.bfloat16):
@@ -95,7 +95,7 @@ def test_autocast_computes_statistics_in_float32(name):
 
 
 @pytest.mark.parametrize("name", DATA_NORMS)
-def test_consumers_may_change_the_output_in_place(name):
+def test_consumers_may_change_the_output_in_place(name: str) -> None:
     layer = NORMS.build(name, num_features=4)
     x, y = data((6, 4, 5, 3)).requires_grad_(), data((6, 4, 5, 3)).requires_grad_()
     layer(x).mul(1).square().sum().backward()
@@ -105,7 +105,7 @@ def test_consumers_may_change_the_output_in_place(name):
 
 @pytest.mark.parametrize("name", DATA_NORMS)
 @pytest.mark.parametrize("training", [True, False])
-def test_no_wait_for_the_device_and_no_stray_tensor(name, training):
+def test_no_wait_for_the_device_and_no_stray_tensor(name: str, training: bool) -> None:
     with torch.device("meta"):
         layer = NORMS.build(name, num_features=4).train(training)
         x = torch.randn(6, 4, 5, 3, requires_grad=True)
@@ -115,7 +115,7 @@ def test_no_wait_for_the_device_and_no_stray_tensor(name, training):
 
 @pytest.mark.parametrize("op", [nn.Conv2d(4, 6, 3, padding=1), nn.Linear(5, 6)], ids=["conv", "linear"])
 @pytest.mark.parametrize("name", WEIGHT_NORMS)
-def test_weight_norms_wrap_an_operation(name, op):
+def test_weight_norms_wrap_an_operation(name: str, op: nn.Module) -> None:
     wrapped = NORMS.build(name, op=copy.deepcopy(op))
     y = wrapped(data((2, 4, 5, 5)))
     y.square().sum().backward()

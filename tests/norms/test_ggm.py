@@ -59,7 +59,7 @@ def worst_error(mu: torch.Tensor, x: torch.Tensor, phi: float) -> float:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("phi", PHIS)
-def test_function_and_layer_find_the_minimum_on_every_kind_of_data(kind, phi):
+def test_function_and_layer_find_the_minimum_on_every_kind_of_data(kind: str, phi: float) -> None:
     x = make(kind)
     assert worst_error(generalized_median(x, phi), x, phi) <= 1e-5
     layer = AugNorm(4, phi=phi, momentum=1.0)
@@ -74,7 +74,7 @@ columns = st.lists(finite, min_size=1, max_size=12)
 
 @settings(max_examples=500)
 @given(values=columns, phi=st.sampled_from(PHIS))
-def test_layer_finds_the_minimum_of_any_values(values, phi):
+def test_layer_finds_the_minimum_of_any_values(values: list[float], phi: float) -> None:
     x = torch.tensor(values)[:, None]
     layer = AugNorm(1, phi=phi, momentum=1.0)
     layer.start.fill_(0.7)  # a bad start must be harmless
@@ -84,7 +84,7 @@ def test_layer_finds_the_minimum_of_any_values(values, phi):
 
 @settings(max_examples=60)
 @given(values=columns, phi=st.floats(1.0, 16.0), shift=st.floats(-100, 100), scale=st.floats(0.01, 100))
-def test_identities(values, phi, shift, scale):
+def test_identities(values: list[float], phi: float, shift: float, scale: float) -> None:
     x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
     mu = generalized_median(x, phi)
     (share,) = torch.autograd.grad(mu, x)
@@ -97,7 +97,7 @@ def test_identities(values, phi, shift, scale):
     assert float(generalized_median(x.detach().flip(0), phi)) == pytest.approx(float(mu), abs=1e-9 * size)
 
 
-def test_known_values():
+def test_known_values() -> None:
     x = torch.tensor([1.0, 2.0, 3.0, 10.0])
     assert generalized_median(x, 1) == 2.5
     assert generalized_median(x, 2) == 4
@@ -110,13 +110,13 @@ def test_known_values():
 
 @pytest.mark.parametrize("phi", [1.0, 1.05, 1.5, 3.0, 16.0, float("inf")])
 @pytest.mark.parametrize("dim", [0, 1, (0, 2)])
-def test_gradient_of_x(phi, dim):
+def test_gradient_of_x(phi: float, dim: int | tuple[int, ...]) -> None:
     torch.manual_seed(0)
     x = torch.randn(4, 3, 5, dtype=torch.float64, requires_grad=True)
     assert gradcheck(lambda x: generalized_median(x, phi, dim), (x,))
 
 
-def test_gradient_of_phi():
+def test_gradient_of_phi() -> None:
     torch.manual_seed(0)
     x = torch.randn(9, 3, dtype=torch.float64, requires_grad=True)
     phi = torch.tensor([1.2, 1.5, 4.0], dtype=torch.float64, requires_grad=True)
@@ -125,7 +125,7 @@ def test_gradient_of_phi():
 
 @pytest.mark.parametrize("phi", [1.2, 1.5])
 @pytest.mark.parametrize("values", [[-1.0, 0, 1], [-1.0, 0, 0, 1]])
-def test_gradient_where_the_median_meets_values(phi, values):
+def test_gradient_where_the_median_meets_values(phi: float, values: list[float]) -> None:
     x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
     assert gradcheck(lambda x: generalized_median(x, phi), (x,), atol=1e-4)
     (share,) = torch.autograd.grad(generalized_median(x, phi), x)
@@ -134,14 +134,14 @@ def test_gradient_where_the_median_meets_values(phi, values):
 
 
 @pytest.mark.parametrize("phi", [1.0, float("inf")])
-def test_tied_values_share_the_gradient(phi):
+def test_tied_values_share_the_gradient(phi: float) -> None:
     x = torch.tensor([0.0, 1, 1, 1] if phi == 1 else [0.0, 0, 0.5, 2], requires_grad=True)
     generalized_median(x, phi).backward()
     assert x.grad.tolist() == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3] if phi == 1 else [0.25, 0.25, 0, 0.5])
 
 
 @pytest.mark.parametrize(("kind", "phi"), [("mostly zeros", 1.2), ("binary", 1.2), ("clusters", 1.2)])
-def test_plain_iteration_runs_away_where_the_safe_one_does_not(kind, phi):
+def test_plain_iteration_runs_away_where_the_safe_one_does_not(kind: str, phi: float) -> None:
     x = make(kind)
     plain = [generalized_median(x, phi, solver=f"newton:iterations={n}") for n in (4, 30)]
     assert worst_error(plain[1], x, phi) > 100 * max(worst_error(plain[0], x, phi), 0.1)
@@ -150,27 +150,27 @@ def test_plain_iteration_runs_away_where_the_safe_one_does_not(kind, phi):
     assert found.iterations.max() < 60
 
 
-def test_plain_iteration_stalls_at_one_and_a_half_and_is_fine_on_smooth_data():
+def test_plain_iteration_stalls_at_one_and_a_half_and_is_fine_on_smooth_data() -> None:
     plain = {kind: generalized_median(make(kind), 1.5, solver="newton:iterations=30") for kind in KINDS}
     assert worst_error(plain["mostly zeros"], make("mostly zeros"), 1.5) > 1e-3
     assert worst_error(plain["normal"], make("normal"), 1.5) < 1e-6
 
 
 @pytest.mark.parametrize("bad", [0.5, 17.0, -1.0, float("nan")])
-def test_phi_out_of_range_is_refused(bad):
+def test_phi_out_of_range_is_refused(bad: float) -> None:
     with pytest.raises(ValueError, match="outside"):
         generalized_median(torch.randn(3), bad)
 
 
 @pytest.mark.parametrize("solver", ["quick", "newton:iterations=0", "newton:steps=3", "safe:iterations=4"])
-def test_unknown_solver_is_refused(solver):
+def test_unknown_solver_is_refused(solver: str) -> None:
     with pytest.raises(ValueError, match="solver"):
         generalized_median(torch.randn(3), 1.5, solver=solver)
 
 
 @pytest.mark.parametrize("broken", [float("nan"), float("inf")])
 @pytest.mark.parametrize("phi", [1.0, 1.5, 2.0, 8.0, float("inf")])
-def test_a_broken_value_gives_nan_and_no_hang(broken, phi):
+def test_a_broken_value_gives_nan_and_no_hang(broken: float, phi: float) -> None:
     x = torch.randn(20, 2)
     x[3, 1] = broken
     mu = generalized_median(x, phi)

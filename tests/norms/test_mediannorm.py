@@ -5,7 +5,7 @@ import torch
 from normbench_cli.norms.mediannorm import MedianNorm
 
 
-def test_centre_is_the_lower_median_and_eval_uses_it():
+def test_centre_is_the_lower_median_and_eval_uses_it() -> None:
     layer = MedianNorm(1, momentum=1.0)
     x = torch.tensor([[1.0], [2], [3], [10]])
     y = layer(x)
@@ -15,7 +15,7 @@ def test_centre_is_the_lower_median_and_eval_uses_it():
     assert torch.allclose(layer.eval()(x), y)
 
 
-def test_gradient_of_the_centre_goes_to_one_of_tied_values():
+def test_gradient_of_the_centre_goes_to_one_of_tied_values() -> None:
     x = torch.tensor([[0.0], [1], [1], [1], [5]], requires_grad=True)
     layer = MedianNorm(1, eps=1e6)  # the scale is then all but constant, the centre's gradient is left
     (layer(x)[4] * 1e3).sum().backward()

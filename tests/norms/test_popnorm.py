@@ -1,6 +1,9 @@
 """POPNorm: its scale, its statistics in evaluation, and every form's gradient."""
 
+from __future__ import annotations
+
 import itertools
+from typing import Any
 
 import pytest
 import torch
@@ -27,7 +30,7 @@ FORMS = [
     kappa=st.floats(0.1, 20),
     remove=st.sampled_from(["mean", "scaled"]),
 )
-def test_root_mean_square_is_gamma_over_kappa(gamma, beta, kappa, remove):
+def test_root_mean_square_is_gamma_over_kappa(gamma: float, beta: float, kappa: float, remove: str) -> None:
     layer = POPNorm(2, kappa=kappa, remove=remove, eps=0.0).double()
     torch.nn.init.constant_(layer.weight, gamma)
     torch.nn.init.constant_(layer.bias, beta)
@@ -37,7 +40,7 @@ def test_root_mean_square_is_gamma_over_kappa(gamma, beta, kappa, remove):
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
 @pytest.mark.parametrize("stats", ["batch", "instance", "group"])
-def test_gradients_of_every_form(form, stats):
+def test_gradients_of_every_form(form: dict[str, str], stats: str) -> None:
     torch.manual_seed(0)
     layer = POPNorm(4, stats=stats, groups=2, **form).double()
     names = [name for name, _ in layer.named_parameters()]
@@ -50,7 +53,7 @@ def test_gradients_of_every_form(form, stats):
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
-def test_eval_repeats_training_once_the_statistics_are_the_batch(form):
+def test_eval_repeats_training_once_the_statistics_are_the_batch(form: dict[str, str]) -> None:
     torch.manual_seed(0)
     layer, x = POPNorm(4, momentum=1.0, **form), torch.randn(16, 4, 5) + 1
     if layer.bias is not None:
@@ -59,14 +62,14 @@ def test_eval_repeats_training_once_the_statistics_are_the_batch(form):
     assert torch.allclose(layer.eval()(x), y, atol=1e-5)
 
 
-def test_eval_scale_does_not_lag_behind_beta():
+def test_eval_scale_does_not_lag_behind_beta() -> None:
     layer, x = POPNorm(1, eps=0.0, momentum=1.0), torch.randn(64, 1)
     layer(x)
     torch.nn.init.constant_(layer.bias, 3.0)  # changed after the last training step
     assert torch.allclose(layer.eval()(x).square().mean().sqrt(), torch.tensor(0.25), rtol=1e-4)
 
 
-def test_default_form_equals_its_equation_compiled_or_not(monkeypatch):
+def test_default_form_equals_its_equation_compiled_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     x = torch.randn(8, 3, 4, 4)
     for policy, last in itertools.product(("never", "always"), (False, True)):
@@ -80,7 +83,7 @@ def test_default_form_equals_its_equation_compiled_or_not(monkeypatch):
         assert y.is_contiguous(memory_format=torch.channels_last) == last
 
 
-def test_orders_differ():
+def test_orders_differ() -> None:
     x = torch.randn(64, 1) + 2.6
     both = [POPNorm(1, kappa=1, order=order)(x).detach().std() for order in ("remove_first", "divide_first")]
     assert float(both[0]) == pytest.approx(1, abs=0.02)
@@ -95,7 +98,7 @@ def test_orders_differ():
         ({}, {"weight", "bias"}),
     ],
 )
-def test_parameters_are_those_of_the_form(form, has):
+def test_parameters_are_those_of_the_form(form: dict[str, Any], has: set[str]) -> None:
     assert {name for name, _ in POPNorm(2, **form).named_parameters()} == has
 
 
@@ -107,12 +110,12 @@ def test_parameters_are_those_of_the_form(form, has):
         ({"stats": "group", "groups": 0}, "groups"),
     ],
 )
-def test_impossible_forms_are_refused(given, word):
+def test_impossible_forms_are_refused(given: dict[str, Any], word: str) -> None:
     with pytest.raises(ValueError, match=word):
         POPNorm(4, **given)
 
 
-def test_a_single_value_has_finite_gradients():
+def test_a_single_value_has_finite_gradients() -> None:
     x = torch.randn(1, 4, requires_grad=True)
     POPNorm(4)(x).sum().backward()
     assert torch.isfinite(x.grad).all()

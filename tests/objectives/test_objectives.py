@@ -73,7 +73,7 @@ def without_outliers(losses: np.ndarray, eps: float) -> tuple[np.ndarray, np.nda
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
-def test_equal_independent_references_in_value_and_gradient(first):
+def test_equal_independent_references_in_value_and_gradient(first: int) -> None:
     for case in range(first, first + 50):
         losses = losses_of(case)
         numbers, alpha, eps = losses.numpy(), ALPHAS[case % 7], (0.005, 0.02, 0.1, 0.4)[case % 4]
@@ -93,7 +93,7 @@ def test_equal_independent_references_in_value_and_gradient(first):
             np.testing.assert_allclose(got_slope, slope, atol=1e-6, err_msg=f"{case} {spec}")
 
 
-def test_sizes_are_the_reference_codes():
+def test_sizes_are_the_reference_codes() -> None:
     losses = torch.arange(400.0, dtype=torch.float64)
     for batch, count, divisor in ((400, 79, 79.6), (370, 74, 73.8)):
         _, slope = value_and_gradient("cvar_doro:alpha=0.2,eps=0.005", losses[:batch])
@@ -101,7 +101,7 @@ def test_sizes_are_the_reference_codes():
 
 
 @pytest.mark.parametrize("name", ROBUST)
-def test_alpha_1_without_outliers_is_the_mean(name):
+def test_alpha_1_without_outliers_is_the_mean(name: str) -> None:
     no_outliers = ",eps=0" if name.endswith("doro") else ""
     for case in range(20):
         losses = losses_of(case)
@@ -112,7 +112,7 @@ def test_alpha_1_without_outliers_is_the_mean(name):
 
 @pytest.mark.parametrize("name", ["cvar", "chi2"])
 @pytest.mark.parametrize("alpha", ALPHAS)
-def test_eps_0_drops_nothing(name, alpha):
+def test_eps_0_drops_nothing(name: str, alpha: float) -> None:
     losses = losses_of(12)
     plain = value_and_gradient(f"{name}:alpha={alpha}", losses)
     doro = value_and_gradient(f"{name}_doro:alpha={alpha},eps=0", losses)
@@ -125,7 +125,7 @@ some_losses = st.lists(st.floats(0, 100, allow_subnormal=False), min_size=2, max
 
 @given(some_losses, st.sampled_from(["cvar", "chi2", "chi2_doro:eps=0.1"]))
 @settings(max_examples=60)
-def test_the_smaller_alpha_the_larger_the_loss_between_mean_and_maximum(numbers, name):
+def test_the_smaller_alpha_the_larger_the_loss_between_mean_and_maximum(numbers: list[float], name: str) -> None:
     losses = torch.tensor(numbers, dtype=torch.float64)
     values = [OBJECTIVES.build(name, alpha=alpha)(losses).item() for alpha in ALPHAS]
     assert all(a >= b - 1e-6 for a, b in pairwise(values))
@@ -133,7 +133,7 @@ def test_the_smaller_alpha_the_larger_the_loss_between_mean_and_maximum(numbers,
     assert values[-1] <= losses.mean().item() + 1e-6
 
 
-def test_cvar_doro_is_monotone_where_its_sizes_are_whole():
+def test_cvar_doro_is_monotone_where_its_sizes_are_whole() -> None:
     losses = losses_of(7).repeat(100)[:1000]
     values = [OBJECTIVES.build("cvar_doro", alpha=a / 99, eps=0.01)(losses).item() for a in (11, 22, 33, 66, 99)]
     assert values == sorted(values, reverse=True)
@@ -141,7 +141,7 @@ def test_cvar_doro_is_monotone_where_its_sizes_are_whole():
 
 @given(some_losses, st.sampled_from(ROBUST), st.floats(1e-3, 1), st.booleans())
 @settings(max_examples=120)
-def test_gradients_are_weights_and_never_vanish(numbers, name, alpha, single):
+def test_gradients_are_weights_and_never_vanish(numbers: list[float], name: str, alpha: float, single: bool) -> None:
     losses = torch.tensor(numbers, dtype=torch.float32 if single else torch.float64)
     value, slope = value_and_gradient(f"{name}:alpha={alpha}", losses)
     assert (slope >= 0).all()
@@ -152,7 +152,7 @@ def test_gradients_are_weights_and_never_vanish(numbers, name, alpha, single):
 @pytest.mark.parametrize("name", ROBUST)
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 9, 64])
 @pytest.mark.parametrize("loss", [2.5, 21.364075370580856, 0.0])  # three times the second is not exact
-def test_equal_losses_have_their_value_and_a_gradient(name, size, loss):
+def test_equal_losses_have_their_value_and_a_gradient(name: str, size: int, loss: float) -> None:
     value, slope = value_and_gradient(name, torch.full((size,), loss, dtype=torch.float64))
     assert slope.sum() == pytest.approx(1) or name == "cvar_doro"
     assert value == pytest.approx(loss * slope.sum())
@@ -161,13 +161,13 @@ def test_equal_losses_have_their_value_and_a_gradient(name, size, loss):
 
 
 @pytest.mark.parametrize("name", ["chi2", "chi2_doro"])
-def test_a_batch_smaller_than_c_squared_learns_from_its_worst_losses(name):
+def test_a_batch_smaller_than_c_squared_learns_from_its_worst_losses(name: str) -> None:
     value, slope = value_and_gradient(name, torch.tensor([0.1, 3.0, 0.2, 3.0, 1.0]))
     assert value == pytest.approx(3)
     np.testing.assert_allclose(slope, [0, 0.5, 0, 0.5, 0], atol=1e-7)
 
 
-def test_single_precision_agrees_with_double():
+def test_single_precision_agrees_with_double() -> None:
     for case in range(200):
         losses, alpha = losses_of(case), (*ALPHAS, 0.999)[case % 8]
         exact = OBJECTIVES.build("chi2", alpha=alpha)(losses)
@@ -175,25 +175,25 @@ def test_single_precision_agrees_with_double():
 
 
 @pytest.mark.parametrize("name", OBJECTIVES.choices())
-def test_needs_no_look_at_the_data(name):
+def test_needs_no_look_at_the_data(name: str) -> None:
     assert OBJECTIVES.build(name)(torch.empty(64, device="meta")).shape == ()
 
 
 @pytest.mark.parametrize("name", ROBUST)
 @pytest.mark.parametrize("params", [{"alpha": 0.0}, {"alpha": 1.5}, {"alpha": math.nan}])
-def test_wrong_alpha_is_one_sentence(name, params):
+def test_wrong_alpha_is_one_sentence(name: str, params: dict[str, float]) -> None:
     with pytest.raises(UsageError, match=r"alpha is .*; give"):
         OBJECTIVES.build(name, **params)
 
 
 @pytest.mark.parametrize("eps", [-0.1, 1.0])
-def test_wrong_eps_is_one_sentence(eps):
+def test_wrong_eps_is_one_sentence(eps: float) -> None:
     with pytest.raises(UsageError, match=r"eps is .*; give"):
         OBJECTIVES.build("chi2_doro", eps=eps)
 
 
 @pytest.mark.parametrize("name", ROBUST)
 @pytest.mark.parametrize("shape", [(0,), (3, 2), ()])
-def test_losses_must_be_one_a_sample(name, shape):
+def test_losses_must_be_one_a_sample(name: str, shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="one loss a sample"):
         OBJECTIVES.build(name)(torch.zeros(shape))

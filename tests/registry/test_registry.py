@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -24,7 +26,7 @@ from normbench_cli.registry.spec import join_spec, split_joined, split_list, spl
         ("a.b:C:x=1,y=2,bn", ["a.b:C:x=1,y=2", "bn"]),
     ],
 )
-def test_lists_of_specs_are_split_between_specs_only(text, pieces):
+def test_lists_of_specs_are_split_between_specs_only(text: str, pieces: list[str]) -> None:
     assert split_list(text) == pieces
 
 
@@ -39,24 +41,24 @@ def test_lists_of_specs_are_split_between_specs_only(text, pieces):
         (r"folder:path=cats\,dogs,size=9", "folder", {"path": "cats,dogs", "size": "9"}),
     ],
 )
-def test_specs_are_parsed(text, name, params):
+def test_specs_are_parsed(text: str, name: str, params: dict[str, Any]) -> None:
     assert split_spec(text) == (name, params)
 
 
 @given(st.dictionaries(st.sampled_from("abc"), st.text("x,=:/+ ", min_size=1).map(str.strip).filter(bool)))
-def test_a_spec_survives_being_written(params):
+def test_a_spec_survives_being_written(params: dict[str, Any]) -> None:
     written = join_spec("name", params)
     assert split_spec(written) == ("name", params)
     assert split_list(f"{written},other") == [written, "other"]
 
 
-def test_joined_specs_part_at_a_plus_between_names_only():
+def test_joined_specs_part_at_a_plus_between_names_only() -> None:
     assert split_joined("ws+gn:groups=8") == ["ws", "gn:groups=8"]
     assert split_joined("batchnorm:eps=1e+3") == ["batchnorm:eps=1e+3"]
 
 
 @given(eps=st.floats(1e-12, 1e3), affine=st.booleans())
-def test_canonical_form_is_stable_and_forgets_defaults(eps, affine):
+def test_canonical_form_is_stable_and_forgets_defaults(eps: float, affine: bool) -> None:
     once = NORMS.canonical(f"bn:affine={affine},eps={eps}")
     assert NORMS.canonical(once) == once
     assert ("affine" in once) == (not affine)
@@ -79,13 +81,13 @@ def test_canonical_form_is_stable_and_forgets_defaults(eps, affine):
         ("torch.nn:functional", "not a class made from"),
     ],
 )
-def test_wrong_specs_are_one_clear_line(spec, says):
+def test_wrong_specs_are_one_clear_line(spec: str, says: str) -> None:
     with pytest.raises(UsageError, match=says) as error:
         NORMS.canonical(spec)
     assert "\n" not in str(error.value)
 
 
-def test_a_class_of_ones_own_is_found_in_the_working_folder(tmp_path):
+def test_a_class_of_ones_own_is_found_in_the_working_folder(tmp_path: Path) -> None:
     (tmp_path / "their_norms.py").write_text(
         "from torch import nn\n"
         "class Twice(nn.Module):\n"
@@ -102,7 +104,7 @@ def test_a_class_of_ones_own_is_found_in_the_working_folder(tmp_path):
     assert str(tmp_path) not in sys.path
 
 
-def test_entry_points_are_found(monkeypatch):
+def test_entry_points_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib.metadata import EntryPoint
 
     point = EntryPoint("theirs", "torch.nn:Identity", "normbench.activations")
@@ -114,13 +116,13 @@ def test_entry_points_are_found(monkeypatch):
         del ACTIVATIONS.__dict__["entries"]
 
 
-def test_building_refuses_unknown_arguments():
+def test_building_refuses_unknown_arguments() -> None:
     with pytest.raises(UsageError, match="no parameter 'channels'"):
         NORMS.build("batchnorm", channels=3)
 
 
 @pytest.mark.parametrize("name", SCHEDULES.choices())
-def test_schedules_stay_between_zero_and_one_and_begin_high(name):
+def test_schedules_stay_between_zero_and_one_and_begin_high(name: str) -> None:
     share = SCHEDULES.find(name).load()
     values = [share(step / 100) for step in range(101)]
     assert all(0 <= value <= 1 for value in values)
@@ -128,6 +130,6 @@ def test_schedules_stay_between_zero_and_one_and_begin_high(name):
     assert values[-1] <= values[0]
 
 
-def test_step_schedule_falls_at_the_points_of_the_paper():
+def test_step_schedule_falls_at_the_points_of_the_paper() -> None:
     step = SCHEDULES.find("step").load()
     assert [step(i / 30) for i in (0, 15, 16, 23, 24, 30)] == pytest.approx([1, 1, 0.1, 0.1, 0.01, 0.01])

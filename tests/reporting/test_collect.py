@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +17,7 @@ from normbench_cli.store import Store
 
 
 @pytest.fixture
-def store(home, monkeypatch):
+def store(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """Two norms and two seeds over four epochs; one run diverged."""
     monkeypatch.setattr("normbench_cli.store.connection.SYNCHRONOUS", "OFF")
     with Store.open() as store:
@@ -32,12 +35,12 @@ def store(home, monkeypatch):
         yield store
 
 
-def means(store, *, metric="test/accuracy", **question) -> dict[str, float]:
+def means(store: Store, *, metric: str = "test/accuracy", **question: list[str] | str) -> dict[str, float]:
     rows = render.to_json(collect(store, Question(**question)))["rows"]
     return {row["norm"]: row["metrics"][metric]["mean"] for row in rows if metric in row["metrics"]}
 
 
-def test_runs_are_grouped_by_what_varies(store):
+def test_runs_are_grouped_by_what_varies(store: Store) -> None:
     report = collect(store, Question())
     assert report.shown == ["norm"]
     assert render.to_json(report)["rows"][1] == {
@@ -76,11 +79,11 @@ def test_runs_are_grouped_by_what_varies(store):
     ],
     ids=str,
 )
-def test_questions_and_their_answers(store, question, expected):
+def test_questions_and_their_answers(store: Store, question: dict[str, Any], expected: dict[str, float]) -> None:
     assert means(store, **question) == pytest.approx(expected)
 
 
-def test_a_mean_over_different_settings_says_so(store):
+def test_a_mean_over_different_settings_says_so(store: Store) -> None:
     notes = " ".join(collect(store, Question(by=["model"])).notes)
     assert "ddof=1" in notes
     assert "differ in seed and norm" in notes
@@ -96,18 +99,18 @@ def test_a_mean_over_different_settings_says_so(store):
     ],
     ids=str,
 )
-def test_nothing_measured_is_said(store, question, says):
+def test_nothing_measured_is_said(store: Store, question: dict[str, Any], says: str) -> None:
     with pytest.raises(NothingMeasured, match=says) as caught:
         collect(store, Question(**question))
     assert caught.value.exit_code == 4
 
 
-def test_diverged_runs_alone_are_a_result(store):
+def test_diverged_runs_alone_are_a_result(store: Store) -> None:
     rows = render.to_json(collect(store, Question(where=["norm=a|b", "seed=1"])))["rows"]
     assert [(row["n"], row["not_in_mean"]) for row in rows] == [(0, {"diverged": 1})]
 
 
-def test_an_unknown_setting_is_said(store):
+def test_an_unknown_setting_is_said(store: Store) -> None:
     with pytest.raises(UsageError, match="did you mean 'norm'"):
         collect(store, Question(by=["nrm"]))
 
@@ -116,17 +119,17 @@ def test_an_unknown_setting_is_said(store):
     ("text", "expected"),
     [("", (None, None)), ("50%", (0.5, None)), (" 12.5 %", (0.125, None)), ("10", (None, 10)), ("epoch=3", (None, 3))],
 )
-def test_times_in_a_run(text, expected):
+def test_times_in_a_run(text: str, expected: tuple[Any, ...]) -> None:
     assert read_at(text) == expected
 
 
 @pytest.mark.parametrize("text", ["0%", "101%", "nan%", "half", "epoch", "epoch x", "-1", "1 2", "%", " "])
-def test_what_is_no_time_in_a_run_is_said(text):
+def test_what_is_no_time_in_a_run_is_said(text: str) -> None:
     with pytest.raises(UsageError, match="--at"):
         read_at(text)
 
 
-def test_markdown_is_a_table_with_its_notes(store):
+def test_markdown_is_a_table_with_its_notes(store: Store) -> None:
     lines = render.to_markdown(collect(store, Question())).splitlines()
     assert lines[2:6] == [
         "| norm | test/accuracy (%) | not in the mean |",
@@ -137,7 +140,7 @@ def test_markdown_is_a_table_with_its_notes(store):
     assert "ddof=1" in lines[7]
 
 
-def test_csv_has_numbers_as_they_are(store):
+def test_csv_has_numbers_as_they_are(store: Store) -> None:
     rows = list(csv.DictReader(io.StringIO(render.to_csv(collect(store, Question())))))
     assert [(row["norm"], row["metric"], row["n"], row["diverged"]) for row in rows] == [
         ("a|b", "test/accuracy", "1", "1"),

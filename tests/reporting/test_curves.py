@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -11,7 +14,7 @@ from normbench_cli.store import Store
 
 
 @pytest.fixture
-def store(home):
+def store(home: Path) -> Iterator[Store]:
     with Store.open() as opened:
         for norm in ("batchnorm", "popnorm"):
             for seed in (0, 1):
@@ -25,7 +28,7 @@ def store(home):
         yield opened
 
 
-def test_a_series_is_a_point_a_step_with_its_spread_over_seeds(store):
+def test_a_series_is_a_point_a_step_with_its_spread_over_seeds(store: Store) -> None:
     points = curves(store, Question(), "train/loss")
     assert sorted(set(points["group"])) == ["batchnorm", "popnorm"]
     one = points[points["group"] == "popnorm"]
@@ -35,13 +38,13 @@ def test_a_series_is_a_point_a_step_with_its_spread_over_seeds(store):
     assert set(one["n"]) == {2}
 
 
-def test_without_a_series_there_is_a_point_an_epoch(store):
+def test_without_a_series_there_is_a_point_an_epoch(store: Store) -> None:
     points = curves(store, Question(where=["norm=popnorm"]), "test/accuracy")
     assert points["at"].tolist() == [1, 2]
     assert points["mean"].tolist() == pytest.approx([0.45, 0.85])
 
 
-def test_steps_that_nobody_looked_at_are_left_out(store, home):
+def test_steps_that_nobody_looked_at_are_left_out(store: Store, home: Path) -> None:
     with Store.open() as opened:
         run_id = opened.begin({"norm": "none", "epochs": 1}, "n", {"host": "here"}, argv=[])
         opened.record(run_id, {}, epoch=1, step=4, series={"weights/l2": [1.0, float("nan"), 3.0, float("nan")]})
@@ -51,19 +54,19 @@ def test_steps_that_nobody_looked_at_are_left_out(store, home):
     assert points["mean"].tolist() == [1, 3]
 
 
-def test_long_series_are_averaged_over_stretches():
+def test_long_series_are_averaged_over_stretches() -> None:
     short = thinned(pd.Series(range(10 * MOST_POINTS), dtype="float32"))
     assert len(short) == MOST_POINTS
     assert short["value"].iloc[0] == 4.5
     assert short["at"].iloc[-1] == 10 * MOST_POINTS
 
 
-def test_an_unknown_curve_names_the_nearest(store):
+def test_an_unknown_curve_names_the_nearest(store: Store) -> None:
     with pytest.raises(NothingMeasured, match="did you mean 'train/loss'"):
         curves(store, Question(), "train/los")
 
 
-def test_a_picture_and_its_numbers_are_written(store, tmp_path):
+def test_a_picture_and_its_numbers_are_written(store: Store, tmp_path: Path) -> None:
     points = curves(store, Question(), "train/loss")
     picture, numbers = write(points, "train/loss", tmp_path / "out")
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from normbench_cli.errors import UsageError
 from normbench_cli.registry import ATTACKS
+from normbench_cli.registry.entry import Entry
 from normbench_cli.reporting.collect import NothingMeasured, Question
 from normbench_cli.reporting.curves import curves
 from normbench_cli.reporting.robustness import source_default
@@ -15,7 +18,7 @@ from normbench_cli.store import Store
 
 
 @pytest.fixture
-def store(home):
+def store(home: Path) -> Iterator[Store]:
     with Store.open() as opened:
         for seed in (0, 1):
             run_id = opened.begin({"norm": "batchnorm", "seed": seed}, str(seed), {"host": "here"}, argv=[])
@@ -26,7 +29,7 @@ def store(home):
         yield opened
 
 
-def test_accuracy_against_epsilon_with_the_default_in_its_place(store):
+def test_accuracy_against_epsilon_with_the_default_in_its_place(store: Store) -> None:
     points = curves(store, Question(), "test/accuracy@bim")
     assert points["at"].tolist() == [0, 0.01, 0.03, 0.1]
     assert points["mean"].tolist() == pytest.approx([0.9, 0.7, 0.5, 0.1])
@@ -34,18 +37,18 @@ def test_accuracy_against_epsilon_with_the_default_in_its_place(store):
     assert set(points["n"]) == {2}
 
 
-def test_accuracy_against_severity(store):
+def test_accuracy_against_severity(store: Store) -> None:
     assert curves(store, Question(), "test/accuracy@fog")["at"].tolist() == [0, 5]
 
 
-def test_two_parameters_that_differ_are_too_many_unless_one_is_fixed(store):
+def test_two_parameters_that_differ_are_too_many_unless_one_is_fixed(store: Store) -> None:
     with pytest.raises(UsageError, match="differ in seed and sigma; fix all but one"):
         curves(store, Question(), "test/accuracy@gaussian")
     points = curves(store, Question(), "test/accuracy@gaussian:seed=1")
     assert points["at"].tolist() == [0, 0.1]
 
 
-def test_what_was_not_measured_is_said(store):
+def test_what_was_not_measured_is_said(store: Store) -> None:
     with pytest.raises(NothingMeasured):
         curves(store, Question(), "test/accuracy@snow")
 
@@ -59,5 +62,5 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("entry", "key", "default"), NUMBERS, ids=lambda value: getattr(value, "name", str(value)))
-def test_defaults_read_from_the_source_are_the_true_ones(entry, key, default):
+def test_defaults_read_from_the_source_are_the_true_ones(entry: Entry, key: str, default: float) -> None:
     assert source_default(entry, key) == default

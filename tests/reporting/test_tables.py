@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -37,12 +38,12 @@ def make_values(*rows: tuple) -> pd.DataFrame:
         (["failed", "interrupted"], "run1"),
     ],
 )
-def test_of_a_repeated_run_the_newest_result_counts(states, chosen):
+def test_of_a_repeated_run_the_newest_result_counts(states: list[str], chosen: str) -> None:
     runs = make_runs(*({"fingerprint": "same", "state": state} for state in states))
     assert tables.one_per_fingerprint(runs)["id"].tolist() == [chosen]
 
 
-def test_what_varies_and_matters_makes_the_groups():
+def test_what_varies_and_matters_makes_the_groups() -> None:
     runs = make_runs(
         {"norm": "none", "seed": 1, "workers": 1, "tag": "a", "epochs": 2},
         {"norm": "batchnorm", "seed": 2, "workers": 2, "tag": "b", "epochs": None},
@@ -50,7 +51,7 @@ def test_what_varies_and_matters_makes_the_groups():
     assert tables.varying(runs) == ["norm", "epochs"]
 
 
-def test_groups_count_finished_runs_and_the_others_by_state():
+def test_groups_count_finished_runs_and_the_others_by_state() -> None:
     runs = make_runs(
         {"norm": "none", "lr": 0.5, "state": "diverged"},
         {"norm": "none", "lr": 0.5},
@@ -63,12 +64,12 @@ def test_groups_count_finished_runs_and_the_others_by_state():
     assert groups[["n", "diverged", "running"]].to_numpy().tolist() == [[1, 0, 0], [0, 0, 1], [1, 1, 0]]
 
 
-def test_settings_that_are_not_set_come_first_then_numbers_then_words():
+def test_settings_that_are_not_set_come_first_then_numbers_then_words() -> None:
     _, groups = tables.grouped(make_runs(*({"epochs": value} for value in ("word", 10, None, 9))), ["epochs"])
     assert groups["epochs"].tolist() == [None, 9, 10, "word"]
 
 
-def test_only_finished_runs_enter_a_mean():
+def test_only_finished_runs_enter_a_mean() -> None:
     runs, groups = tables.grouped(make_runs({}, {"state": "diverged"}, {"state": "running"}, {}), [])
     values = make_values(*((f"run{i}", "test/accuracy", None, value) for i, value in enumerate((0.9, 0.1, 0.2, 0.8))))
     summary = tables.summaries(runs, values)
@@ -94,7 +95,7 @@ def test_only_finished_runs_enter_a_mean():
         ("samples_per_s", 1.5e12, float("nan"), 1, "1.500e+12 (n=1)"),
     ],
 )
-def test_a_measurement_reads_well(metric, mean, sd, n, text):
+def test_a_measurement_reads_well(metric: str, mean: float, sd: float, n: int, text: str) -> None:
     assert tables.cell(metric, mean, sd, n) == text
 
 
@@ -106,18 +107,18 @@ def test_a_measurement_reads_well(metric, mean, sd, n, text):
         ("step_time_ms", "step_time_ms"),
     ],
 )
-def test_a_heading_says_the_unit(metric, text):
+def test_a_heading_says_the_unit(metric: str, text: str) -> None:
     assert tables.heading(metric) == text
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.5, [2, 1]), (1.0, [4, 3]), (0.25, [1]), (0.49, [1, 1]), (0.1, [])])
-def test_a_share_of_the_schedule_is_of_each_run(share, expected):
+def test_a_share_of_the_schedule_is_of_each_run(share: float, expected: list[Any]) -> None:
     """Planned: four epochs, and steps that took three."""
     runs = make_runs({"epochs": 4}, {"epochs": None, "iterations": 99})
     values = make_values(*(("run0", "m", e, e) for e in (1, 2, 3, 4)), *(("run1", "m", e, e) for e in (1, 2, 3)))
     assert tables.after_share(values, runs, share).sort_values("run_id")["value"].tolist() == expected
 
 
-def test_a_share_takes_no_rounding_down_by_a_hair():
+def test_a_share_takes_no_rounding_down_by_a_hair() -> None:
     runs, values = make_runs({"epochs": 100}), make_values(*(("run0", "m", e, e) for e in range(1, 101)))
     assert tables.after_share(values, runs, 0.29)["value"].tolist() == [29]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +12,13 @@ from normbench_cli.store import Store
 
 
 @pytest.fixture
-def store(home):
+def store(home: Path) -> Iterator[Store]:
     with Store.open() as opened:
         yield opened
 
 
 @pytest.fixture
-def enter(store) -> Callable[..., str]:
+def enter(store: Store) -> Callable[..., str]:
     """Enter a run that is finished (or ``state``), with settings and metrics: its id."""
 
     def run(

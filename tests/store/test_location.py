@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +16,7 @@ from normbench_cli.store import Store
 from normbench_cli.store.location import NoDatabase, read_location
 
 
-def say(path, *statements: str) -> None:
+def say(path: Path, *statements: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         for statement in statements:
             connection.execute(statement)
@@ -44,7 +47,7 @@ SPOIL = {
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "place"
     with Store.open(str(folder / "results.db")) as store:
         store.begin({"norm": "bn"}, "f", {}, argv=[])
@@ -52,12 +55,12 @@ def path(tmp_path):
     folder.chmod(0o755)
 
 
-def contents(path) -> dict[str, bytes | None]:
+def contents(path: Path) -> dict[str, bytes | None]:
     return {file.name: file.read_bytes() if file.is_file() else None for file in path.parent.iterdir()}
 
 
 @pytest.mark.parametrize("name", SPOIL)
-def test_what_cannot_be_used_is_said_in_one_line_and_left_as_it_is(path, name):
+def test_what_cannot_be_used_is_said_in_one_line_and_left_as_it_is(path: Path, name: str) -> None:
     spoil, says = SPOIL[name]
     spoil(path)
     before = contents(path)
@@ -72,7 +75,7 @@ def test_what_cannot_be_used_is_said_in_one_line_and_left_as_it_is(path, name):
 
 
 @pytest.mark.parametrize("protect", [lambda path: path.chmod(0o444), lambda path: path.parent.chmod(0o555)])
-def test_a_reader_reads_what_it_may_not_write(path, protect):
+def test_a_reader_reads_what_it_may_not_write(path: Path, protect: Callable[..., Any]) -> None:
     protect(path)
     before = contents(path)
     with Store.open(str(path), write=False) as store, store.reading() as session:
@@ -80,7 +83,7 @@ def test_a_reader_reads_what_it_may_not_write(path, protect):
     assert contents(path) == before
 
 
-def test_a_reader_of_a_read_only_database_sees_what_is_still_in_its_log(path):
+def test_a_reader_of_a_read_only_database_sees_what_is_still_in_its_log(path: Path) -> None:
     with closing(sqlite3.connect(path)) as writer:
         writer.execute("UPDATE runs SET norm = 'newer'")
         writer.commit()
@@ -89,7 +92,7 @@ def test_a_reader_of_a_read_only_database_sees_what_is_still_in_its_log(path):
             assert session.connection().exec_driver_sql("SELECT norm FROM runs").scalar_one() == "newer"
 
 
-def test_a_file_that_grows_in_its_log_is_not_truncated(path):
+def test_a_file_that_grows_in_its_log_is_not_truncated(path: Path) -> None:
     """While it is moved over from the log, the first page may count pages that are still to come."""
     shutil.copy(path, path.with_name("copy.db"))
     copy = path.with_name("copy.db")
@@ -101,7 +104,7 @@ def test_a_file_that_grows_in_its_log_is_not_truncated(path):
             assert len(store.location.path.read_bytes()) < 100_000
 
 
-def test_a_missing_database_is_made_with_its_folders_but_not_by_a_reader(tmp_path):
+def test_a_missing_database_is_made_with_its_folders_but_not_by_a_reader(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b%20 ?#" / "results.db"
     for options in ({"write": False}, {"create": False}):
         with pytest.raises(NoDatabase, match="normbench train"):
@@ -111,13 +114,13 @@ def test_a_missing_database_is_made_with_its_folders_but_not_by_a_reader(tmp_pat
     assert [file.name for file in path.parent.iterdir()] == ["results.db"]
 
 
-def test_an_empty_file_becomes_a_database(tmp_path):
+def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
     Store.open(str(tmp_path / "empty.db")).close()
     Store.open(str(tmp_path / "empty.db"), write=False).close()
 
 
-def test_a_write_ahead_log_is_used_and_foreign_keys_hold(store):
+def test_a_write_ahead_log_is_used_and_foreign_keys_hold(store: Store) -> None:
     with store.reading() as session:
         pragma = session.connection().exec_driver_sql
         assert pragma("PRAGMA journal_mode").scalar_one() == "wal"
@@ -136,19 +139,21 @@ def test_a_write_ahead_log_is_used_and_foreign_keys_hold(store):
         ("mysql+pymysql://me:secret@host/name", "pip install pymysql"),
     ],
 )
-def test_a_wrong_url_is_said(text, says):
+def test_a_wrong_url_is_said(text: str, says: str) -> None:
     with pytest.raises(DatabaseError, match=says) as caught:
         Store.open(text)
     assert "secret" not in str(caught.value)
 
 
-def test_a_url_and_a_path_lead_to_the_same_file(tmp_path):
+def test_a_url_and_a_path_lead_to_the_same_file(tmp_path: Path) -> None:
     path = tmp_path / "results.db"
     assert read_location(f"sqlite:///{path}") == read_location(str(path))
 
 
 @pytest.mark.parametrize("which", ["option", "NORMBENCH_DB", "NORMBENCH_HOME"])
-def test_the_database_is_where_it_is_said_to_be(home, tmp_path, monkeypatch, which):
+def test_the_database_is_where_it_is_said_to_be(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
     path = home / "normbench.db" if which == "NORMBENCH_HOME" else tmp_path / "other.db"
     if which == "NORMBENCH_DB":
         monkeypatch.setenv("NORMBENCH_DB", str(path))

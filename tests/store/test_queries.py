@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from normbench_cli.errors import UsageError
 from normbench_cli.store.queries import metrics_frame, read_where, runs_frame
+from normbench_cli.store.store import Store
 
 
-def test_no_runs_make_an_empty_frame_with_all_columns(store):
+def test_no_runs_make_an_empty_frame_with_all_columns(store: Store) -> None:
     assert runs_frame(store, where={"norm": ["batchnorm"], "epochs": ["2"]}).empty
     assert metrics_frame(store).columns.tolist() == ["run_id", "metric", "epoch", "value"]
 
 
-def test_runs_come_newest_first_with_settings_as_they_were(store, enter):
+def test_runs_come_newest_first_with_settings_as_they_were(store: Store, enter: Callable[..., Any]) -> None:
     first, second = enter(norm="batchnorm", epochs=3, lr=0.5), enter(norm="none", iterations=7, epochs=None)
     frame = runs_frame(store)
     assert frame["id"].tolist() == [second, first]
@@ -35,7 +39,9 @@ def test_runs_come_newest_first_with_settings_as_they_were(store, enter):
         (["batch_size=65"], set()),
     ],
 )
-def test_where_takes_values_as_a_person_writes_them(store, enter, pairs, found):
+def test_where_takes_values_as_a_person_writes_them(
+    store: Store, enter: Callable[..., Any], pairs: list[str], found: set[Any]
+) -> None:
     enter(seed=1, norm="batchnorm")
     enter(seed=2, norm="batchnorm", lr=0.2)
     enter(seed=3, norm="their.module:Norm", lr=0.3)
@@ -43,25 +49,27 @@ def test_where_takes_values_as_a_person_writes_them(store, enter, pairs, found):
 
 
 @pytest.mark.parametrize(("pair", "says"), [("norm", "key=value"), ("nrm=bn", "did you mean 'norm'")])
-def test_a_wrong_where_is_said(pair, says):
+def test_a_wrong_where_is_said(pair: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         read_where([pair])
 
 
 @pytest.mark.parametrize(("column", "value"), [("kind", "profile"), ("state", "failed"), ("tag", "t")])
-def test_runs_are_chosen_by_kind_state_and_tag(store, enter, column, value):
+def test_runs_are_chosen_by_kind_state_and_tag(
+    store: Store, enter: Callable[..., Any], column: str, value: str
+) -> None:
     enter()
     wanted = enter("failed", kind="profile", tag="t", shape=[1, 2])
     assert runs_frame(store, **{column: value})["id"].tolist() == [wanted]
 
 
-def test_the_last_value_counts_of_a_run_or_of_each_epoch(store, enter):
+def test_the_last_value_counts_of_a_run_or_of_each_epoch(store: Store, enter: Callable[..., Any]) -> None:
     run_id, other = enter(metrics={"test/accuracy": 0.1}), enter(metrics={"train/loss": 9})
     for epoch, value in ((1, 0.2), (1, 0.3), (2, 0.4)):
         store.record(run_id, {"test/accuracy": value, "test/accuracy@bim": 0}, epoch=epoch)
     store.record(run_id, {"test/accuracy": 0.5})
 
-    def values(**options):
+    def values(**options: bool | list[str]) -> list[Any]:
         return metrics_frame(store, names=["test/accuracy"], **options)["value"].tolist()
 
     assert values() == [0.5]

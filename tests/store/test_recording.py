@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,9 @@ def size_of(store: Store) -> int:
     [(SERIES, EPOCHS, STEPS), (SERIES + PROBES + PHI, EPOCHS, STEPS), (SERIES, 834, 12)],
     ids=["plain", "with probes", "in epochs of 12 steps"],
 )
-def test_ten_thousand_steps_take_less_than_two_megabytes(store, enter, names, epochs, steps):
+def test_ten_thousand_steps_take_less_than_two_megabytes(
+    store: Store, enter: Callable[..., Any], names: tuple[str, ...], epochs: int, steps: int
+) -> None:
     run_id, before = enter("running"), size_of(store)
     with store.hold_open():
         for metrics, epoch, step, samples in records(METRICS + names[2:], names, epochs, steps):
@@ -54,7 +57,9 @@ def test_ten_thousand_steps_take_less_than_two_megabytes(store, enter, names, ep
     assert len(series(store, run_id, "train/loss")) == epochs * steps
 
 
-def test_recording_takes_less_than_a_hundredth_of_the_training(store, enter, monkeypatch):
+def test_recording_takes_less_than_a_hundredth_of_the_training(
+    store: Store, enter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With all waiting for the disk: for each epoch's checkpoint, too."""
     monkeypatch.setattr("normbench_cli.store.connection.SYNCHRONOUS", "NORMAL")
     run_id, rows = enter("running"), list(records(METRICS, SERIES, EPOCHS, STEPS))
@@ -75,7 +80,7 @@ def look_in(location: str) -> None:
         store.begin({}, "f", {}, argv=[])
 
 
-def test_a_file_that_is_kept_open_is_there_for_others(store, enter):
+def test_a_file_that_is_kept_open_is_there_for_others(store: Store, enter: Callable[..., Any]) -> None:
     """Also when the same process opens it again, which must not cost it its locks: others would take its log away."""
     run_id = enter("running")
     with store.hold_open():
@@ -94,6 +99,6 @@ def test_a_file_that_is_kept_open_is_there_for_others(store, enter):
         assert session.scalar(select(func.count()).select_from(Run)) == 4
 
 
-def test_a_log_that_is_not_there_need_not_be_waited_for(store, enter):
+def test_a_log_that_is_not_there_need_not_be_waited_for(store: Store, enter: Callable[..., Any]) -> None:
     enter()
     store.sync()

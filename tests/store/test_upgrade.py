@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -15,7 +17,7 @@ from alembic.script import ScriptDirectory
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store import Store, connection, location, upgrade
-from normbench_cli.store.location import read_location
+from normbench_cli.store.location import Location, read_location
 from normbench_cli.store.queries import metrics_frame, runs_frame, series
 from normbench_cli.store.schema import HEAD, VERSION_TABLE, Base
 
@@ -32,12 +34,12 @@ def restore(revision: str, path: Path) -> Path:
     return path
 
 
-def test_head_is_the_newest_of_numbered_migrations():
+def test_head_is_the_newest_of_numbered_migrations() -> None:
     assert revisions()[-1] == HEAD
     assert revisions() == [f"{number:04}" for number in range(1, len(revisions()) + 1)]
 
 
-def test_the_migrations_make_the_tables_of_the_schema(store):
+def test_the_migrations_make_the_tables_of_the_schema(store: Store) -> None:
     with store.reading() as session:
         context = MigrationContext.configure(
             session.connection(), opts={"version_table": VERSION_TABLE, "compare_type": True}
@@ -45,12 +47,12 @@ def test_the_migrations_make_the_tables_of_the_schema(store):
         assert compare_metadata(context, Base.metadata) == []
 
 
-def test_every_revision_has_an_old_database():
+def test_every_revision_has_an_old_database() -> None:
     assert sorted(file.stem for file in OLD.iterdir()) == revisions(), "make tests/store/old/<revision>.sql"
 
 
 @pytest.mark.parametrize("revision", [file.stem for file in sorted(OLD.iterdir())])
-def test_an_old_database_keeps_its_rows(revision, tmp_path):
+def test_an_old_database_keeps_its_rows(revision: str, tmp_path: Path) -> None:
     place = read_location(str(restore(revision, tmp_path / "old.db")))
     before, backup = upgrade.upgrade(place)
     assert before == revision
@@ -87,7 +89,7 @@ def upgrade() -> None:
 
 
 @pytest.fixture
-def tomorrow(tmp_path, monkeypatch):
+def tomorrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """A normbench one revision on; gives a function that writes that revision."""
     folder = tmp_path / "migrations"
     shutil.copytree(upgrade.migrations_folder(), folder)
@@ -98,7 +100,7 @@ def tomorrow(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def today(tmp_path, enter, store):
+def today(tmp_path: Path, enter: Callable[..., Any], store: Store) -> Location:
     enter(metrics={"train/loss": 1.0})
     return store.location
 
@@ -108,7 +110,7 @@ def rows(path: Path, query: str) -> list[tuple]:
         return connection.execute(query).fetchall()
 
 
-def test_an_upgrade_makes_a_backup_first_and_loses_no_row(today, tomorrow):
+def test_an_upgrade_makes_a_backup_first_and_loses_no_row(today: Location, tomorrow: Callable[..., Any]) -> None:
     tomorrow()
     with pytest.raises(DatabaseError, match="normbench db upgrade"):
         Store.open()
@@ -121,7 +123,9 @@ def test_an_upgrade_makes_a_backup_first_and_loses_no_row(today, tomorrow):
     assert upgrade.upgrade(today) == ("9001", None)
 
 
-def test_an_upgrade_that_fails_changes_nothing_and_says_where_the_backup_is(today, tomorrow):
+def test_an_upgrade_that_fails_changes_nothing_and_says_where_the_backup_is(
+    today: Location, tomorrow: Callable[..., Any]
+) -> None:
     tomorrow(then='op.execute("INSERT INTO nowhere VALUES (1)")')
     with pytest.raises(DatabaseError, match=r"changed nothing: .*nowhere.*the backup is .*normbench\.backup-"):
         upgrade.upgrade(today)
@@ -129,7 +133,7 @@ def test_an_upgrade_that_fails_changes_nothing_and_says_where_the_backup_is(toda
     assert "extra" not in [name for _, name, *_ in rows(today.path, "PRAGMA table_info(runs)")]
 
 
-def test_an_installed_package_has_its_migrations_inside(tmp_path, monkeypatch):
+def test_an_installed_package_has_its_migrations_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "normbench_cli"
     monkeypatch.setattr(upgrade, "__file__", str(package / "store" / "upgrade.py"))
     assert upgrade.migrations_folder() == tmp_path / "migrations"
@@ -137,7 +141,7 @@ def test_an_installed_package_has_its_migrations_inside(tmp_path, monkeypatch):
     assert upgrade.migrations_folder() == package / "migrations"
 
 
-def test_backups_never_overwrite(today, tmp_path):
+def test_backups_never_overwrite(today: Location, tmp_path: Path) -> None:
     names = {upgrade.backup(today).name for _ in range(3)}
     assert len(names) == 3
     with pytest.raises(DatabaseError, match="exists"):
@@ -147,7 +151,7 @@ def test_backups_never_overwrite(today, tmp_path):
         upgrade.backup(today, tmp_path / "no" / "such" / "folder.db")
 
 
-def test_a_backup_is_whole_while_the_database_is_written(today, store, tmp_path):
+def test_a_backup_is_whole_while_the_database_is_written(today: Location, store: Store, tmp_path: Path) -> None:
     with store.writing() as session:
         session.connection().exec_driver_sql("UPDATE runs SET norm = 'half done'")
         copy = upgrade.backup(today, tmp_path / "copy.db")
@@ -155,7 +159,7 @@ def test_a_backup_is_whole_while_the_database_is_written(today, store, tmp_path)
     assert rows(copy, "PRAGMA quick_check") == [("ok",)]
 
 
-def test_engines_are_made_for_servers_too(monkeypatch):
+def test_engines_are_made_for_servers_too(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     monkeypatch.setattr(connection, "create_engine", lambda url, **options: made.append(url))
     connection.make_engine(read_location("postgresql://host/name"), "mode=rw")
