@@ -6,6 +6,7 @@ Run alone, on a machine that does nothing else:  pytest -m benchmark tests/bench
 import math
 import statistics
 import time
+from typing import Any
 
 import pytest
 import torch
