@@ -1,67 +1,172 @@
-"""Who may import whom, checked on the source; and that light commands stay light."""
+"""Who may import whom, which imports may stand inside functions, and which libraries a light command never loads.
+
+All of it is read from the source with `ast`, except the last part, which starts commands.
+"""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "normbench_cli"
-ANYONE = {"config", "registry", "recipes", "errors", "paths", "__init__"}  # no torch, no database
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+ANYONE = {"config", "registry", "recipes", "errors", "paths", "__init__"}  # neither torch nor the database
 COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions"}
-MAY_IMPORT: dict[str, set[str]] = {
+MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
     "__main__": {"cli"},
     "cli": {"runs", "reporting", "store", "device"},
     "runs": {"build", "corruptions", "datasets", "engine", "measure", "store", "device"},
     "build": {*COMPONENTS, "engine", "measure", "device"},
     "engine": {"measure", "device"},
     "measure": {"device"},
-    "device": set(),
-    "store": set(),
     "reporting": {"store"},
+    "store": set(),
+    "device": set(),
     **{name: set() for name in COMPONENTS},
     "models": {"device"},
     "datasets": {"device"},
     **{name: set() for name in ANYONE},
 }
 NEVER = {"torch": {"store", "reporting", *ANYONE}, "sqlalchemy": {"engine", "measure", "build", "device", *COMPONENTS}}
-FILES = sorted(PACKAGE.rglob("*.py"))
+
+# An import stands inside a function only where loading would slow down a command that does without: one of these
+# libraries, or a module of ours that loads one of them.
+SLOW_TO_LOAD = {
+    *("torch", "torchvision", "torch_geometric", "sklearn", "scipy", "matplotlib", "PIL"),
+    *("sqlalchemy", "alembic", "pandas", "rich", "psutil", "platformdirs", "importlib.metadata"),
+}
+MOST_LAZY_IMPORTS = 118
+MOST_NEEDLESSLY_LAZY = 43
 
 
-def piece_of(path: Path) -> str:
+def room_of(path: Path) -> str:
     """The part of the package a file belongs to."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+def module_of(path: Path) -> str:
+    name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    return name.removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """What an import statement names, with the module it comes from."""
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return {f"{node.module}.{alias.name}" for alias in node.names}
+    return set()
+
+
 def imported(path: Path) -> set[str]:
-    """Full names of all modules a file imports, at any depth, those for type checking left out."""
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
+    """All names a file imports, in functions and for type checking too."""
+    return {name for node in ast.walk(parsed(path)) for name in names_in(node)}
+
+
+def run_time_imports(tree: ast.AST, *, lazy: bool) -> Iterator[ast.AST]:
+    """The import statements inside functions, or outside of them; those for type checking are neither."""
+    for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = []
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
+            continue
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if lazy:
+                yield from (inner for inner in ast.walk(node) if isinstance(inner, ast.Import | ast.ImportFrom))
+            continue
+        if isinstance(node, ast.Import | ast.ImportFrom) and not lazy:
+            yield node
+        yield from run_time_imports(node, lazy=lazy)
+
+
+def own_module(name: str) -> str | None:
+    """The module of ours that an imported name is, or lies in."""
+    while name and name not in MODULES:
+        name = name.rpartition(".")[0]
+    return name or None
+
+
+def is_slow_to_load(name: str) -> bool:
+    """Does importing this name load one of the slow libraries, at once or through other modules?"""
+    seen, to_see = set(), {name}
+    while to_see:
+        seen.add(name := to_see.pop())
+        module = own_module(name)
+        if module is None and any(f"{name}.".startswith(f"{library}.") for library in SLOW_TO_LOAD):
+            return True
+        if module is not None:
+            to_see |= loaded_at_once(module) - seen
+    return False
+
+
+@cache
+def loaded_at_once(module: str) -> set[str]:
+    """What the top level of a module of ours, and of the packages that it lies in, imports."""
+    packages = [module.rsplit(".", cut)[0] for cut in range(module.count(".") + 1)]
+    statements = (node for one in packages for node in run_time_imports(parsed(MODULES[one]), lazy=False))
+    return {name for node in statements for name in names_in(node)}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_follow_the_arrows(path: Any) -> None:
-    piece = piece_of(path)
-    assert piece in MAY_IMPORT, f"{piece} is new: say in MAY_IMPORT whom it may import"
-    inside = {name.split(".")[1] for name in imported(path) if name.startswith("normbench_cli.")}
-    inside -= {"__version__"}
-    assert inside <= MAY_IMPORT[piece] | ANYONE | {piece}
+def test_imports_follow_the_arrows(path: Path) -> None:
+    room = room_of(path)
+    assert room in MAY_IMPORT, f"{room} is new: state in MAY_IMPORT which rooms it may import"
+    names = {name for node in ast.walk(without_type_checking(parsed(path))) for name in names_in(node)}
+    inside = {name.split(".")[1] for name in names if name.startswith("normbench_cli.")} - {"__version__"}
+    assert inside <= MAY_IMPORT[room] | ANYONE | {room}
     for library, without in NEVER.items():
-        if piece in without:
-            assert not [name for name in imported(path) if name.split(".")[0] == library]
+        if room in without:
+            assert not [name for name in names if name.split(".")[0] == library]
+
+
+def without_type_checking(tree: ast.Module) -> ast.Module:
+    body = [node for node in tree.body if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")]
+    return ast.Module(body, [])
+
+
+def test_no_file_imports_itself_through_others() -> None:
+    """Imports inside functions and for type checking count, too."""
+    graph = {
+        module: {found for name in imported(path) if (found := own_module(name)) and found != module}
+        for module, path in MODULES.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def lazy_imports() -> list[tuple[str, ast.AST]]:
+    """Every import inside a function, with its place in the source."""
+    return [
+        (f"{path.relative_to(PACKAGE)}:{getattr(node, 'lineno', 0)} {ast.unparse(node)}", node)
+        for path in FILES
+        for node in run_time_imports(parsed(path), lazy=True)
+    ]
+
+
+def test_imports_inside_functions_stay_few() -> None:
+    found = [place for place, _ in lazy_imports()]
+    assert len(found) <= MOST_LAZY_IMPORTS, "\n".join(found)
+
+
+def test_only_what_is_slow_to_load_is_imported_inside_functions() -> None:
+    found = [place for place, node in lazy_imports() if not any(map(is_slow_to_load, names_in(node)))]
+    assert len(found) <= MOST_NEEDLESSLY_LAZY, "\n".join(found)
 
 
 def loaded_by(*words: str) -> set[str]:
@@ -84,7 +189,8 @@ def loaded_by(*words: str) -> set[str]:
         (["report"], {"torch", "alembic"}),
         (["runs", "list"], {"torch", "alembic"}),
     ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_light_commands_load_no_heavy_library(words: Any, without: Any) -> None:
+def test_light_commands_load_no_heavy_library(words: list[str], without: set[str]) -> None:
     loaded_by("db", "upgrade")  # so that there is a database to read
     assert not loaded_by(*words) & without
