@@ -27,3 +27,9 @@ class UsageError(NormbenchError):
 
 class DatabaseError(NormbenchError):
     """The results database cannot be used as it is."""
+
+
+def first_sentence(error: BaseException, most: int = 200) -> str:
+    """The first sentence of another library's error, to be quoted inside a message of ours; its type if it has none."""
+    line = str(error).strip().partition("\n")[0]
+    return line.partition(". ")[0].rstrip(":. ")[:most] or type(error).__name__

@@ -15,7 +15,7 @@ from normbench_cli.datasets._images.streaming import StreamedImages
 from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.datasets._images.transforms import Crop, evaluation_view, training_view
 from normbench_cli.datasets.folder import check_size, read_splits
-from normbench_cli.errors import NormbenchError
+from normbench_cli.errors import NormbenchError, first_sentence
 from normbench_cli.paths import data_root, ensure_writable
 from normbench_cli.registry import DATASETS
 
@@ -84,7 +84,7 @@ def unpack(place: Path, split: str) -> None:
                 tools.parse_val_archive(str(place), folder=aside.name)
         aside.rename(place / split)
     except Exception as error:  # an archive can be broken, and a disk full, in many ways
-        why = str(error).strip().partition("\n")[0].partition(". ")[0] or type(error).__name__
         raise NormbenchError(
-            f"{place / ARCHIVES[split]} cannot be unpacked ({why})", "see whether it is whole and the disk has room"
+            f"{place / ARCHIVES[split]} cannot be unpacked ({first_sentence(error)})",
+            "see whether it is whole and the disk has room",
         ) from error

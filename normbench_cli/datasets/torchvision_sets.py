@@ -10,7 +10,7 @@ import torch
 
 from normbench_cli.datasets._images.memory import Augment, Dataset, Split
 from normbench_cli.datasets._images.torchvision_compat import import_torchvision
-from normbench_cli.errors import NormbenchError
+from normbench_cli.errors import NormbenchError, first_sentence
 from normbench_cli.paths import data_root, ensure_writable
 from normbench_cli.registry import DATASETS
 
@@ -75,7 +75,7 @@ def read(name: str, root: Path, folder: str, train: bool) -> Split:
         if len(pixels) != len(labels):
             raise ValueError(f"{len(pixels)} images and {len(labels)} labels")
     except Exception as error:  # a download can fail in as many ways as there are networks, a file in as many as bytes
-        why = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(":.") or type(error).__name__
+        why = first_sentence(error)
         what, do = f"in {place} is incomplete or damaged ({why})", "remove that folder to download it, or copy it again"
         if not there:
             what = f"is not in {root} and cannot be downloaded ({why})"

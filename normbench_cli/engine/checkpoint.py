@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from normbench_cli.errors import NormbenchError
+from normbench_cli.errors import NormbenchError, first_sentence
 
 KEPT = 2
 PATTERN = "checkpoint-*.pt"
@@ -70,7 +70,9 @@ def read(path: Path, device: torch.device) -> dict[str, Any]:
         check_sums(path)
         content = torch.load(path, map_location=device, weights_only=True)
     except Exception as error:  # a damaged file can break its reader in any way; what it holds is never run
-        raise NormbenchError(f"the checkpoint {path} is damaged or not one of ours ({first_words(error)})") from error
+        raise NormbenchError(
+            f"the checkpoint {path} is damaged or not one of ours ({first_sentence(error)})"
+        ) from error
     if not isinstance(content, dict) or "model" not in content:
         raise NormbenchError(f"the checkpoint {path} is not one of ours")
     return content
@@ -81,7 +83,3 @@ def check_sums(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         if (part := archive.testzip()) is not None:
             raise ValueError(f"its part {part} is not what was written")
-
-
-def first_words(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0].partition(". ")[0][:120] or type(error).__name__

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from normbench_cli.errors import first_sentence
+
 log = logging.getLogger(__name__)
 
 
@@ -39,7 +41,7 @@ class Compiled:
                 compiled = torch.compile(self.model, dynamic=False, backend=self._backend)
                 outputs = compiled(inputs)
         except Exception as error:  # a compiler fails in many ways; a fault of the model itself comes again below
-            log.warning("the model runs uncompiled: %s", str(error).strip().partition("\n")[0])
+            log.warning("the model runs uncompiled: %s", first_sentence(error))
             return self.model(inputs)
         self._compiled = compiled
         return outputs

@@ -18,7 +18,7 @@ from normbench_cli.engine import checkpoint
 from normbench_cli.engine.crossval.statistics import Curves, finished_folds
 from normbench_cli.engine.events import Diverged, Notice, Progress, Record
 from normbench_cli.engine.loop import Training, fit
-from normbench_cli.errors import NormbenchError
+from normbench_cli.errors import NormbenchError, first_sentence
 from normbench_cli.runs.environment import environment
 from normbench_cli.store import Store
 
@@ -176,7 +176,7 @@ def fitting(run_id: str) -> Iterator[None]:
         yield
     except (RuntimeError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise NormbenchError(
-            f"the checkpoint of run {run_id} does not fit its network ({checkpoint.first_words(error)})",
+            f"the checkpoint of run {run_id} does not fit its network ({first_sentence(error)})",
             "it was made by another version; train the run again with --rerun",
         ) from error
 

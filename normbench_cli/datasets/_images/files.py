@@ -17,7 +17,7 @@ from PIL import Image, UnidentifiedImageError
 from torch import Tensor
 
 from normbench_cli.datasets._images.transforms import View
-from normbench_cli.errors import NormbenchError
+from normbench_cli.errors import NormbenchError, first_sentence
 
 OnDamage = Literal["skip", "fail"]
 Key = tuple[int, int]  # which image, and which of its random crops
@@ -75,8 +75,7 @@ def decoded(path: str) -> Image.Image:
 def reason(error: Exception) -> str:
     if isinstance(error, UnidentifiedImageError):
         return "unknown format"
-    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return words.strip().partition("\n")[0] or type(error).__name__
+    return error.strerror if isinstance(error, OSError) and error.strerror else first_sentence(error)
 
 
 class BatchReader(torch.utils.data.Dataset[tuple[Item | None, dict[str, str]]]):

@@ -1,0 +1,33 @@
+"""The data sets of the package fulfil the Protocols of the engine; mypy checks the first two functions."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from normbench_cli.datasets import DATASETS
+from normbench_cli.datasets._graphs.graphs import GraphDataset, assemble
+from normbench_cli.datasets._images.memory import Dataset
+from normbench_cli.datasets._images.streaming import StreamedImages
+from normbench_cli.engine.protocols import GraphData, ImageData
+
+
+def as_image_data(data: Dataset | StreamedImages) -> ImageData:
+    return data
+
+
+def as_graph_data(data: GraphDataset) -> GraphData:
+    return data
+
+
+@pytest.mark.parametrize("name", ["digits:size=8", "shifted_digits"])
+def test_images_are_image_data_and_no_graphs(name: str) -> None:
+    data = DATASETS.build(name)
+    assert isinstance(data, ImageData)
+    assert not isinstance(data, GraphData)
+
+
+def test_graphs_are_graph_data_and_no_images() -> None:
+    data = assemble("TOY", "here", "abcab", torch.tensor([[0, 2, 3], [1, 3, 4]]), [0, 0, 1, 1, 1], [0, 1])
+    assert isinstance(data, GraphData)
+    assert not isinstance(data, ImageData)
