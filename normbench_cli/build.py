@@ -24,6 +24,7 @@ from normbench_cli.engine.loop import Probe, Training, train_step
 from normbench_cli.errors import UsageError
 from normbench_cli.measure.probes import Drift, ModeGap, Probes
 from normbench_cli.measure.timing import time_interleaved
+from normbench_cli.operations import Operation
 from normbench_cli.paths import data_root
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, OBJECTIVES, SCHEDULES
 
@@ -180,7 +181,7 @@ def initialize(model: nn.Module, config: RunConfig) -> None:
     scheme = config.init
     if scheme == "auto":
         scheme = ACTIVATIONS.parse(config.act).entry.facts.get("gain", "kaiming")
-    operations = [m for m in model.modules() if isinstance(m, nn.Conv1d | nn.Conv2d | nn.Conv3d | nn.Linear)]
+    operations = [m for m in model.modules() if isinstance(m, Operation)]
     for index, op in enumerate(operations):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed * 100_003 + index)

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from normbench_cli.device import random_state, set_random_state
+from normbench_cli.operations import Operation
 
 GAMMA, BETA = "bn/gamma2_minus_sigma2", "bn/beta_minus_mu"
 
@@ -187,7 +188,7 @@ def first_block(model: nn.Module) -> str:
 def weights_of(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """The learned weights of convolutions and linear layers: a layer's own, the raw one behind it, or v and g."""
     for name, op in module.named_modules():
-        if not isinstance(op, nn.Linear | nn.Conv1d | nn.Conv2d | nn.Conv3d):
+        if not isinstance(op, Operation):
             continue
         label = name or "weight"
         raw = {

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from normbench_cli.models._blocks.factory import Layers
 from normbench_cli.models._blocks.graph import Batch, Dropout, product, sum_of_nodes
-from normbench_cli.models._blocks.onednn_linear import RowsLinear
+from normbench_cli.models._blocks.onednn_linear import OneDNNLinear
 from normbench_cli.registry import MODELS
 
 Counting = Literal["graphnorm", "paper"]
@@ -88,7 +88,7 @@ class GCN(GraphClassifier):
 
         def block(inputs: int, first: bool) -> nn.Module:
             def op(bias: bool) -> nn.Module:
-                linear = RowsLinear(inputs, hidden, bias=False)
+                linear = OneDNNLinear(inputs, hidden, bias=False)
                 nn.init.xavier_uniform_(linear.weight)
                 return GraphConvolution(layers.weights(linear), inputs, hidden, bias)
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from normbench_cli.models._blocks.factory import Layers
 from normbench_cli.models._blocks.graph import Batch, GraphSequence, PerNode, product
-from normbench_cli.models._blocks.onednn_linear import RowsLinear
+from normbench_cli.models._blocks.onednn_linear import OneDNNLinear
 from normbench_cli.models.gcn import Counting, GraphClassifier
 from normbench_cli.registry import MODELS
 
@@ -48,7 +48,7 @@ class GIN(GraphClassifier):
 
         def linear(inputs: int, first: bool) -> nn.Module:
             def op(bias: bool) -> nn.Module:
-                return PerNode(layers.weights(RowsLinear(inputs, hidden, bias=bias)))
+                return PerNode(layers.weights(OneDNNLinear(inputs, hidden, bias=bias)))
 
             return layers.graph(op, inputs, hidden, first=first)
 

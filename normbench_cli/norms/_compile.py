@@ -32,25 +32,25 @@ TRACED_ROWS = 1025  # odd, so that nothing is split into blocks of rows, and abo
 log = logging.getLogger(__name__)
 
 
-def is_plain(x: Tensor) -> bool:
+def is_concrete(x: Tensor) -> bool:
     """A real tensor with data, outside any tracing: one may look at values and start a compiler."""
     return type(x) in (Tensor, torch.nn.Parameter) and x.device.type != "meta" and not torch.compiler.is_compiling()
 
 
-def may_look(x: Tensor) -> bool:
+def reads_without_sync(x: Tensor) -> bool:
     """On a CPU reading a value costs nothing; on an accelerator it waits for the device."""
-    return is_plain(x) and x.device.type == "cpu"
+    return is_concrete(x) and x.device.type == "cpu"
 
 
-def worth_compiling(x: Tensor, rows_vary: bool = False) -> bool:
+def worth_compiling(x: Tensor, dynamic_rows: bool = False) -> bool:
     """Whether a function of this tensor is compiled: it depends on the shape alone, as long as the compiler works."""
     policy = os.environ.get("NORMBENCH_COMPILE", "auto")
-    if policy == "never" or Fused.broken:
+    if policy == "never" or InductorKernel.broken:
         return False
-    return policy == "always" or x.numel() >= (LARGE_MATRIX if rows_vary and x.ndim == 2 else LARGE)
+    return policy == "always" or x.numel() >= (LARGE_MATRIX if dynamic_rows and x.ndim == 2 else LARGE)
 
 
-class Fused:
+class InductorKernel:
     """``f(*tensors, **options)`` with f compiled for each (first tensor, options); options are hashable constants."""
 
     lock = threading.Lock()  # one compilation at a time: models may be trained side by side
@@ -60,12 +60,12 @@ class Fused:
         self.function = function
         self.compiled: dict[Hashable, Callable[..., Any]] = {}
 
-    def __call__(self, *tensors: Tensor | None, rows_vary: bool = False, **options: Hashable) -> Any:
+    def __call__(self, *tensors: Tensor | None, dynamic_rows: bool = False, **options: Hashable) -> Any:
         first = tensors[0]
         assert first is not None
-        if not is_plain(first) or not worth_compiling(first, rows_vary):
+        if not is_concrete(first) or not worth_compiling(first, dynamic_rows):
             return self.function(*tensors, **options)
-        any_rows = rows_vary and first.ndim == 2
+        any_rows = dynamic_rows and first.ndim == 2
         key = (
             first.shape[1:] if any_rows else first.shape,
             any_rows,
@@ -77,7 +77,7 @@ class Fused:
         )
         ready = self.compiled.get(key)
         if ready is None:
-            with Fused.lock:
+            with InductorKernel.lock:
                 ready = self.compiled.get(key)
                 if ready is None:
                     ready = self.compiled[key] = self._compile(tensors, options, any_rows)
@@ -103,7 +103,7 @@ class Fused:
                 warnings.simplefilter("ignore")
                 run = _compiled(plain, given, any_rows)
         except Exception as error:
-            Fused.broken = True
+            InductorKernel.broken = True
             log.warning("norm layers run uncompiled: %s", str(error).partition("\n")[0])
             return lambda *all_of_them: self.function(*all_of_them, **options)
         if all(present):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from normbench_cli.norms._batch.layout import working_dtype
-from normbench_cli.norms._compile import may_look
+from normbench_cli.norms._compile import reads_without_sync
 from normbench_cli.norms._ggm.segmented import segmented_median
 from normbench_cli.norms._ggm.solver import check_phi, parse_solver
 from normbench_cli.norms._ggm.stats import SolverRecord
@@ -67,7 +67,7 @@ class AugGraphNorm(SolverRecord):
         if num_graphs is None:
             num_graphs = int(batch.max()) + 1 if len(batch) else 0
         data = x.to(working_dtype(x))
-        look = may_look(x)
+        look = reads_without_sync(x)
         found = segmented_median(
             data, self.phi, batch, num_graphs, self.iterations, 80 if look else ACCELERATOR_ROUNDS, look
         )

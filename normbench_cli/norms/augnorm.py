@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from normbench_cli.norms._batch.layout import columns, like, normalize_about, working_dtype
+from normbench_cli.norms._batch.layout import from_columns, to_columns, working_dtype
+from normbench_cli.norms._batch.reduce import normalize_about
 from normbench_cli.norms._ggm.autograd import Normalize, compile_ahead
 from normbench_cli.norms._ggm.kernels import Plan
 from normbench_cli.norms._ggm.median import generalized_median
@@ -88,11 +89,11 @@ class AugNorm(SolverRecord):
         if not self.training:
             return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)
         if self.fixed_phi in (1.0, float("inf")):
-            flat = columns(x)
+            flat = to_columns(x)
             data = flat.to(working_dtype(flat))
             mu = generalized_median(data, self.fixed_phi, 0 if data.ndim == 2 else (0, 2))
             y, var = normalize_about(data, mu, self.weight, self.bias, self.eps)
-            y, offset = like(y.to(x.dtype), x), None
+            y, offset = from_columns(y.to(x.dtype), x), None
         else:
             y, mu, var, offset, record = Normalize.apply(
                 x, self.weight, self.bias, self.exponent(), self.start, self.record, self.plan(x)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrize import register_parametrization
 
-from normbench_cli.norms._weights.filters import centred, filter_axis, norm_of_filters
+from normbench_cli.norms._weights.filters import centered, filter_axis, norm_of_filters
 from normbench_cli.registry import NORMS
 
 EPS = 1e-5  # added to the length, as the authors do
@@ -25,7 +25,7 @@ class CentredDirection(nn.Module):
         self.learned = nn.Parameter(start) if learn_scale else None
 
     def forward(self, weight: Tensor) -> Tensor:
-        direction = centred(weight, self.axis)
+        direction = centered(weight, self.axis)
         direction = direction / (norm_of_filters(direction, self.axis) + EPS)
         return (direction * (self.scale if self.learned is None else self.learned)).to(weight.dtype)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from normbench_cli.norms._batch.group import Grouped
-from normbench_cli.norms._batch.layout import fitting_groups
+from normbench_cli.norms._batch.group import GroupNormBase, fitting_groups
 from normbench_cli.registry import NORMS
 
 
 @NORMS.register("groupnorm", aliases=("gn",), paper="Wu & He 2018", placement="after")
-class GroupNorm(Grouped):
+class GroupNorm(GroupNormBase):
     """Group normalization: the channels of a sample in groups, each centred and scaled by its own statistics.
 
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (C / groups, spatial), per sample and group

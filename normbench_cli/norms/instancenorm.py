@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from normbench_cli.norms._batch.group import Grouped
+from normbench_cli.norms._batch.group import GroupNormBase
 from normbench_cli.registry import NORMS
 
 
 @NORMS.register("instancenorm", aliases=("in",), paper="Ulyanov et al. 2016", placement="after", removes_mean=True)
-class InstanceNorm(Grouped):
+class InstanceNorm(GroupNormBase):
     """Instance normalization: every channel of every sample centred and scaled by its own statistics.
 
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (spatial), per sample and channel

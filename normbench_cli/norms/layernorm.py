@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from normbench_cli.norms._batch.group import Grouped
+from normbench_cli.norms._batch.group import GroupNormBase
 from normbench_cli.registry import NORMS
 
 
 @NORMS.register("layernorm", aliases=("ln",), paper="Ba et al. 2016", placement="after")
-class LayerNorm(Grouped):
+class LayerNorm(GroupNormBase):
     """Layer normalization: every sample centred and scaled by its own statistics over all channels and positions.
 
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (C, spatial), per sample

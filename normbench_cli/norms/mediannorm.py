@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from normbench_cli.norms._batch.layout import columns, like, normalize_about, working_dtype
+from normbench_cli.norms._batch.layout import from_columns, to_columns, working_dtype
+from normbench_cli.norms._batch.reduce import normalize_about
 from normbench_cli.registry import NORMS
 
 
@@ -42,7 +43,7 @@ class MedianNorm(nn.Module):
             raise ValueError(f"expected (N, {self.num_features}, ...), got {tuple(x.shape)}: check num_features")
         if not self.training:
             return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)
-        flat = columns(x)
+        flat = to_columns(x)
         data = flat.to(working_dtype(flat))
         lanes = data.t() if data.ndim == 2 else data.transpose(0, 1).flatten(1)
         mu = lanes.median(dim=1).values
@@ -51,7 +52,7 @@ class MedianNorm(nn.Module):
             self.running_mean.lerp_(mu.detach().to(self.running_mean.dtype), self.momentum)
             self.running_var.lerp_(var.detach().to(self.running_var.dtype), self.momentum)
             self.num_batches_tracked.add_(1)
-        return like(y.to(x.dtype), x)
+        return from_columns(y.to(x.dtype), x)
 
     def extra_repr(self) -> str:
         return f"{self.num_features}, eps={self.eps:g}"

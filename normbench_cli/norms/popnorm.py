@@ -7,14 +7,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from normbench_cli.norms._batch.layout import (
-    columns,
-    fitting_groups,
-    like,
-    per_channel,
-    working_dtype,
-)
-from normbench_cli.norms._batch.popnorm_kernels import Normalize
+from normbench_cli.norms._batch.group import fitting_groups
+from normbench_cli.norms._batch.layout import from_columns, per_channel, to_columns, working_dtype
+from normbench_cli.norms._batch.popnorm_kernels import PopNormFunction
 from normbench_cli.registry import NORMS
 
 
@@ -86,21 +81,21 @@ class POPNorm(nn.Module):
         if self.stats != "batch":
             return self._per_sample(x)
         if not self.training:
-            flat = columns(x)
+            flat = to_columns(x)
             data = flat.to(working_dtype(flat))
             scale = self.running_scale if self.divide in ("l1", "linf") else None
             y, _ = self._form(data, self.running_mean, self.running_var, (0,) if data.ndim == 2 else (0, 2), scale)
-            return like(y.to(x.dtype), x)
+            return from_columns(y.to(x.dtype), x)
         if (self.remove, self.divide, self.order) == ("mean", "l2", "remove_first"):
-            y, mean, var = Normalize.apply(x, self.weight, self.bias, self.kappa, self.eps)
+            y, mean, var = PopNormFunction.apply(x, self.weight, self.bias, self.kappa, self.eps)
         else:
-            flat = columns(x)
+            flat = to_columns(x)
             data = flat.to(working_dtype(flat))
             axes = (0,) if data.ndim == 2 else (0, 2)
             mean = data.mean(axes)
             var = (data - per_channel(mean, data)).square().mean(axes)
             y, scale = self._form(data, mean, var, axes, None)
-            y = like(y.to(x.dtype), x)
+            y = from_columns(y.to(x.dtype), x)
             if self.divide in ("l1", "linf"):
                 self._follow(self.running_scale, scale)
         self._follow(self.running_mean, mean)

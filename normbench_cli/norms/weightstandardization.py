@@ -7,7 +7,7 @@ from typing import Literal
 from torch import Tensor, nn
 from torch.nn.utils.parametrize import register_parametrization
 
-from normbench_cli.norms._weights.filters import centred, filter_axis, norm_of_filters
+from normbench_cli.norms._weights.filters import centered, filter_axis, norm_of_filters
 from normbench_cli.registry import NORMS
 
 EPS = 1e-5  # added to the deviation, as the authors do
@@ -23,7 +23,7 @@ class Standardized(nn.Module):
 
     def forward(self, weight: Tensor) -> Tensor:
         values = weight.numel() // weight.shape[self.axis]
-        d = centred(weight, self.axis)
+        d = centered(weight, self.axis)
         length = norm_of_filters(d, self.axis)
         if self.form == "paper":
             sd = (length / values**0.5).clamp_min(SMALLEST)

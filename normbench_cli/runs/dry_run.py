@@ -16,9 +16,8 @@ from normbench_cli.device import peak_memory_bytes, pick_device, reset_peak_memo
 from normbench_cli.engine.evaluate import score
 from normbench_cli.engine.events import Record
 from normbench_cli.engine.loop import train_step
+from normbench_cli.operations import Operation
 from normbench_cli.registry import NORMS
-
-OPERATIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Linear)
 
 
 @dataclass(frozen=True)
@@ -120,14 +119,14 @@ def norms_of(model: nn.Module, config: RunConfig) -> list[NormLocation]:
     """Every layer that a part of the norm's spec has made, in the order of the model."""
     found = []
     leaves = [(name, module) for name, module in model.named_modules() if name]
-    operations = [name for name, module in leaves if isinstance(module, OPERATIONS)]
+    operations = [name for name, module in leaves if isinstance(module, Operation)]
     order = {name: place for place, (name, _) in enumerate(leaves)}
     for spec in (spec for spec in NORMS.parse_all(config.norm) if spec.entry.name != "none"):
         kind, own = spec.entry.load(), spec.entry.facts.get("placement", "after")
         placement = spec.params.get("placement", own)
         for name, module in leaves:
             if placement == "weight":
-                if isinstance(module, OPERATIONS) and parametrize.is_parametrized(module, "weight"):
+                if isinstance(module, Operation) and parametrize.is_parametrized(module, "weight"):
                     found.append(NormLocation(name, str(spec), placement, name))
             elif isinstance(kind, type) and type(module) is kind:
                 sides = [op for op in operations if (order[op] > order[name]) == (placement == "before")]

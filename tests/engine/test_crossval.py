@@ -25,7 +25,7 @@ from normbench_cli.errors import UsageError
 from normbench_cli.models import MODELS
 from normbench_cli.models.gcn import GCN
 from normbench_cli.norms import NORMS
-from normbench_cli.norms._compile import Fused
+from normbench_cli.norms._compile import InductorKernel
 from normbench_cli.norms._ggm import autograd
 
 CPU = torch.device("cpu")
@@ -115,7 +115,7 @@ def test_all_that_a_fold_may_need_is_compiled_before_the_processes_part(
     easy = torch.linspace(-1, 1, 40).unsqueeze(1).expand(40, 8)  # its median is found at once
     fold = SimpleNamespace(model=NORMS.build("augnorm", num_features=8), train=torch.arange(40))
     warm_up(fold, SimpleNamespace(batch=lambda chosen: (easy, torch.arange(40) % 8)), PLAN)
-    monkeypatch.setattr(Fused, "_compile", lambda *_: pytest.fail("compiled in every process"))
+    monkeypatch.setattr(InductorKernel, "_compile", lambda *_: pytest.fail("compiled in every process"))
     hard = torch.randn(41, 8).mul(3).exp()
     before = torch.get_num_threads()
     torch.set_num_threads(1)

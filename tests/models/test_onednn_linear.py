@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from normbench_cli.device import onednn_is_faster
 from normbench_cli.models._blocks import onednn_linear
-from normbench_cli.models._blocks.onednn_linear import FEWEST, STRIDE, RowsLinear
+from normbench_cli.models._blocks.onednn_linear import FEWEST, STRIDE, OneDNNLinear
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_equals_the_linear_layer(asked: list[Any], count: int, inputs: int, outputs: int, bias: bool) -> None:
     """No further from the exact product than torch's own: only the order of summation differs."""
     torch.manual_seed(count)
-    ours = RowsLinear(inputs, outputs, bias=bias)
+    ours = OneDNNLinear(inputs, outputs, bias=bias)
     x, weights = torch.randn(count, inputs), torch.randn(count, outputs)
 
     def values(layer: nn.Module, dtype: torch.dtype = torch.float32) -> list[Tensor]:
@@ -59,7 +59,7 @@ def test_equals_the_linear_layer(asked: list[Any], count: int, inputs: int, outp
 
 def test_sizes_are_few(asked: list[Any]) -> None:
     """A kernel for each would take longer than the products."""
-    layer = RowsLinear(8, 8)
+    layer = OneDNNLinear(8, 8)
     for count in range(2000, 2256):
         layer(torch.randn(count, 8)).sum().backward()
     assert len(set(asked)) <= 2 * (256 // STRIDE + 1)
@@ -67,7 +67,7 @@ def test_sizes_are_few(asked: list[Any]) -> None:
 
 @pytest.mark.parametrize("frozen", ["weight", "input"])
 def test_nothing_is_computed_for_what_does_not_learn(asked: list[Any], frozen: str) -> None:
-    layer, x = RowsLinear(4, 4, bias=False), torch.randn(FEWEST, 4, requires_grad=frozen != "input")
+    layer, x = OneDNNLinear(4, 4, bias=False), torch.randn(FEWEST, 4, requires_grad=frozen != "input")
     layer.weight.requires_grad_(frozen != "weight")
     layer(x).sum().backward()
     assert len(asked) == 2

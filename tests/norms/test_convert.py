@@ -15,7 +15,7 @@ from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.errors import UsageError
 from normbench_cli.norms import NORMS
 from normbench_cli.norms._convert.convert import convert
-from normbench_cli.norms._convert.prenorm import InFront
+from normbench_cli.norms._convert.prenorm import PreNorm
 
 VISION = {"resnet18": 20, "mobilenet_v2": 52, "densenet121": 121, "efficientnet_b0": 49, "vgg16_bn": 13}  # norms
 SAME = ["batchnorm", *(["augnorm:phi=2"] if "augnorm" in NORMS.entries else [])]
@@ -94,8 +94,8 @@ def test_norms_before_operations_in_every_model(name: str) -> None:
     assert set(shown.in_front) == set(report.in_front)  # what a run shows is what the order of definition suggests
     assert set(shown.biases) == set(report.biases)
     operations = {"resnet18": 21, "densenet121": 121, "mobilenet_v2": 53, "efficientnet_b0": 50, "vgg16_bn": 14}
-    assert len(report.in_front) == len(kinds(net, InFront)) == operations.get(name, 3)
-    assert all(wrapped.bias is not None for wrapped in net.modules() if isinstance(wrapped, InFront))
+    assert len(report.in_front) == len(kinds(net, PreNorm)) == operations.get(name, 3)
+    assert all(wrapped.bias is not None for wrapped in net.modules() if isinstance(wrapped, PreNorm))
     assert set(report.converted.values()) == {"none"}
     train_a_step(net, x)
 
@@ -136,9 +136,9 @@ def test_missing_statistics_and_cumulative_averages_survive() -> None:
 @pytest.mark.parametrize(
     ("spec", "in_front", "first_kind"),
     [
-        (BEFORE, {"0": "it fed 1", "3": "the classifier"}, InFront),
+        (BEFORE, {"0": "it fed 1", "3": "the classifier"}, PreNorm),
         (f"{BEFORE},first=false", {"3": "the classifier"}, nn.Conv2d),
-        (f"{BEFORE},classifier=false", {"0": "it fed 1"}, InFront),
+        (f"{BEFORE},classifier=false", {"0": "it fed 1"}, PreNorm),
     ],
 )
 def test_first_and_last_operation_are_options(spec: str, in_front: dict[str, str], first_kind: type[Any]) -> None:
@@ -172,7 +172,7 @@ def test_the_way_back_from_before() -> None:
     assert report.converted == {"0.norm": "none", "1": "batchnorm", "3.norm": "none"}
     again = convert(net, BEFORE)
     assert convert(net, BEFORE).in_front == {}  # those that stand there are swapped where they are
-    assert len(kinds(net, InFront)) == len(again.in_front) == 2
+    assert len(kinds(net, PreNorm)) == len(again.in_front) == 2
 
 
 @NORMS.register("led", placement="before")

@@ -20,23 +20,23 @@ STRIDE = 64
 FEWEST = 1024  # rows; for fewer, calling oneDNN costs what it saves
 
 
-class RowsLinear(nn.Linear):
+class OneDNNLinear(nn.Linear):
     """nn.Linear for (rows, features), where the number of rows changes from batch to batch."""
 
     def forward(self, x: Tensor) -> Tensor:
         if x.device.type != "cpu" or x.dtype != torch.float32 or len(x) < FEWEST or not onednn_is_faster():
             return super().forward(x)
-        y: Tensor = _Product.apply(x, self.weight) if torch.is_grad_enabled() else rows_times(x, self.weight.t())
+        y: Tensor = OneDNNMatMul.apply(x, self.weight) if torch.is_grad_enabled() else matmul(x, self.weight.t())
         return y if self.bias is None else y + self.bias
 
 
-class _Product(torch.autograd.Function):
+class OneDNNMatMul(torch.autograd.Function):
     """x W^T for (rows, inputs) and (outputs, inputs)."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
         ctx.save_for_backward(x, weight)
-        return rows_times(x, weight.t())
+        return matmul(x, weight.t())
 
     @staticmethod
     @once_differentiable
@@ -44,12 +44,12 @@ class _Product(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         wanted_x, wanted_weight = ctx.needs_input_grad
         return (
-            rows_times(grad, weight) if wanted_x else None,
-            sum_of_products(grad, x) if wanted_weight else None,
+            matmul(grad, weight) if wanted_x else None,
+            matmul_tn(grad, x) if wanted_weight else None,
         )
 
 
-def rows_times(x: Tensor, matrix: Tensor) -> Tensor:
+def matmul(x: Tensor, matrix: Tensor) -> Tensor:
     """x M"""
     most = len(x) - len(x) % STRIDE
     y = x.new_empty(len(x), matrix.shape[1])
@@ -58,10 +58,10 @@ def rows_times(x: Tensor, matrix: Tensor) -> Tensor:
     return y
 
 
-def sum_of_products(a: Tensor, b: Tensor) -> Tensor:
+def matmul_tn(a: Tensor, b: Tensor) -> Tensor:
     """a^T b: outer products, summed over the rows."""
     if b.shape[1] < a.shape[1]:  # a product of few rows and many columns is faster than one of many and few
-        return sum_of_products(b, a).t()
+        return matmul_tn(b, a).t()
     most = len(a) - len(a) % STRIDE
     return onednn_linear(a[:most].t(), b[:most].t()).addmm_(a[most:].t(), b[most:])
 

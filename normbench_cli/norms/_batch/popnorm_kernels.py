@@ -13,19 +13,16 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from normbench_cli.norms._batch.layout import (
-    columns,
-    columns_as,
-    count,
-    like,
-    map_data,
-    moments,
-    owned,
+    detach_view,
+    from_columns,
     per_channel,
-    settle,
-    sums_of,
+    to_columns,
+    to_columns_like,
+    values_per_channel,
     working_dtype,
 )
-from normbench_cli.norms._compile import Fused, is_plain, worth_compiling
+from normbench_cli.norms._batch.reduce import map_chunks, materialize, moments, sum_chunks
+from normbench_cli.norms._compile import InductorKernel, is_concrete, worth_compiling
 
 
 class Sizes(NamedTuple):
@@ -37,35 +34,35 @@ def forward_pass(flat: Tensor, weight: Tensor, bias: Tensor, *, sizes: Sizes) ->
     data = flat.to(working_dtype(flat))
     mean, var = moments(data)
     scale = (var + bias.square() + sizes.eps).rsqrt()
-    factor = settle(scale * weight / sizes.kappa)
-    centre, factor = per_channel(settle(mean - bias), data), per_channel(factor, data)
-    return map_data(lambda values: (values - centre) * factor, flat.dtype, data), mean, var, scale
+    factor = materialize(scale * weight / sizes.kappa)
+    centre, factor = per_channel(materialize(mean - bias), data), per_channel(factor, data)
+    return map_chunks(lambda values: (values - centre) * factor, flat.dtype, data), mean, var, scale
 
 
 def backward_pass(
     grad: Tensor, flat: Tensor, weight: Tensor, bias: Tensor, mean: Tensor, scale: Tensor, *, sizes: Sizes
 ) -> tuple[Tensor, ...]:
     """With u = xbar scale and g = gamma scale / kappa:  dxbar = g (dy - u mean(dy u)),  dx = dxbar - mean(dxbar)."""
-    m, dtype = count(flat), mean.dtype
-    centre = per_channel(settle(mean - bias), flat)
+    m, dtype = values_per_channel(flat), mean.dtype
+    centre = per_channel(materialize(mean - bias), flat)
 
     def products(dy: Tensor, data: Tensor) -> tuple[Tensor, Tensor]:
         dy = dy.to(dtype)
         return dy, dy * (data.to(dtype) - centre)
 
-    sum_dy, along = sums_of(products, grad, flat)
+    sum_dy, along = sum_chunks(products, grad, flat)
     along = along * scale
     g = scale * weight / sizes.kappa
     dbias = g * (sum_dy - along * scale * bias)  # sum of dxbar, since mean(xbar) = beta
-    factor, slope, shift = (per_channel(settle(t), flat) for t in (g, g * scale * along / m, dbias / m))
+    factor, slope, shift = (per_channel(materialize(t), flat) for t in (g, g * scale * along / m, dbias / m))
 
     def complete(dy: Tensor, data: Tensor) -> Tensor:
         return dy.to(dtype) * factor - (data.to(dtype) - centre) * slope - shift
 
-    return map_data(complete, flat.dtype, grad, flat), along / sizes.kappa, dbias
+    return map_chunks(complete, flat.dtype, grad, flat), along / sizes.kappa, dbias
 
 
-FORWARD, BACKWARD = Fused(forward_pass), Fused(backward_pass)
+FORWARD, BACKWARD = InductorKernel(forward_pass), InductorKernel(backward_pass)
 
 
 def lean_forward(x: Tensor, weight: Tensor, bias: Tensor, sizes: Sizes) -> tuple[Tensor, ...]:
@@ -90,7 +87,7 @@ def lean_backward(
     return dx, along / sizes.kappa, g * (sum_dy - along * u)
 
 
-class Normalize(torch.autograd.Function):
+class PopNormFunction(torch.autograd.Function):
     """The default form, in two functions fit for a compiler: x, gamma, beta -> y, and mean and variance of x."""
 
     @staticmethod
@@ -98,17 +95,17 @@ class Normalize(torch.autograd.Function):
         ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, kappa: float, eps: float
     ) -> tuple[Tensor, Tensor, Tensor]:
         ctx.sizes = sizes = Sizes(kappa, eps)
-        ctx.lean = is_plain(x) and x.dtype == weight.dtype and not worth_compiling(x, rows_vary=x.ndim == 2)
+        ctx.lean = is_concrete(x) and x.dtype == weight.dtype and not worth_compiling(x, dynamic_rows=x.ndim == 2)
         if ctx.lean:
             y, mean, var, scale = lean_forward(x, weight, bias, sizes)
             ctx.save_for_backward(x, weight, bias, mean, scale)
             ctx.mark_non_differentiable(mean, var)
             return y, mean, var
-        flat = columns(x)
-        y, mean, var, scale = FORWARD(flat, weight, bias, sizes=sizes, rows_vary=x.ndim == 2)
+        flat = to_columns(x)
+        y, mean, var, scale = FORWARD(flat, weight, bias, sizes=sizes, dynamic_rows=x.ndim == 2)
         ctx.save_for_backward(flat, weight, bias, mean, scale)
         ctx.mark_non_differentiable(mean, var)
-        return owned(like(y, x)), mean, var
+        return detach_view(from_columns(y, x)), mean, var
 
     @staticmethod
     @once_differentiable
@@ -117,6 +114,6 @@ class Normalize(torch.autograd.Function):
         if ctx.lean:
             return *lean_backward(grad, flat, weight, bias, mean, scale, ctx.sizes), None, None
         dx, dweight, dbias = BACKWARD(
-            columns_as(grad, flat), flat, weight, bias, mean, scale, sizes=ctx.sizes, rows_vary=grad.ndim == 2
+            to_columns_like(grad, flat), flat, weight, bias, mean, scale, sizes=ctx.sizes, dynamic_rows=grad.ndim == 2
         )
-        return like(dx, grad), dweight, dbias, None, None
+        return from_columns(dx, grad), dweight, dbias, None, None

@@ -9,42 +9,43 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from normbench_cli.norms._weights.filters import Operation, inputs, outputs
+from normbench_cli.operations import Operation, in_features_of, out_features_of
 
 
 @dataclass(frozen=True)
-class Neighbours:
-    feeder: dict[nn.Module, nn.Module]  # norm -> the operation whose output it gets
-    fed: dict[nn.Module, list[nn.Module]]  # norm -> the operations that get its output
+class Adjacency:
+    producer: dict[nn.Module, nn.Module]  # norm -> the operation whose output it gets
+    consumers: dict[nn.Module, list[nn.Module]]  # norm -> the operations that get its output
     operations: list[nn.Module]  # in order
 
 
-def neighbours(model: nn.Module, norms: Collection[nn.Module], example: Any = None) -> Neighbours:
+def find_adjacency(model: nn.Module, norms: Collection[nn.Module], example: Any = None) -> Adjacency:
     """What an example shows of the model goes before what its definition suggests; the latter stands for the parts that
     the example does not reach."""
-    near = by_definition(model, norms)
-    return near if example is None else by_run(model, norms, example, near)
+    near = from_definition_order(model, norms)
+    return near if example is None else trace(model, norms, example, near)
 
 
-def by_definition(model: nn.Module, norms: Collection[nn.Module]) -> Neighbours:
+def from_definition_order(model: nn.Module, norms: Collection[nn.Module]) -> Adjacency:
     """A norm gets the output of the nearest operation defined before it that has as many outputs as the norm has
     channels and feeds no norm yet, and its own output goes to the next operation defined, if that takes as many."""
     line = [m for m in model.modules() if isinstance(m, Operation) or m in norms]
-    feeder: dict[nn.Module, nn.Module] = {}
-    fed: dict[nn.Module, list[nn.Module]] = {}
+    producer: dict[nn.Module, nn.Module] = {}
+    consumers: dict[nn.Module, list[nn.Module]] = {}
     for index, norm in enumerate(line):
         if norm not in norms:
             continue
-        free = (op for op in reversed(line[:index]) if op not in norms and op not in feeder.values())
-        fitting = next((op for op in free if outputs(op) == norm.num_features), None)
+        free = (op for op in reversed(line[:index]) if op not in norms and op not in producer.values())
+        fitting = next((op for op in free if out_features_of(op) == norm.num_features), None)
         if fitting is not None:
-            feeder[norm] = fitting
+            producer[norm] = fitting
         following = next((op for op in line[index:] if op not in norms), None)
-        fed[norm] = [following] if following is not None and inputs(following) == norm.num_features else []
-    return Neighbours(feeder, fed, [op for op in line if op not in norms])
+        fits = following is not None and in_features_of(following) == norm.num_features
+        consumers[norm] = [following] if following is not None and fits else []
+    return Adjacency(producer, consumers, [op for op in line if op not in norms])
 
 
-def by_run(model: nn.Module, norms: Collection[nn.Module], example: Any, guess: Neighbours) -> Neighbours:
+def trace(model: nn.Module, norms: Collection[nn.Module], example: Any, guess: Adjacency) -> Adjacency:
     """Run the example once in evaluation mode and follow the autograd graph from each input back to the operation or
     norm it comes from: through whatever has one source (activations, pooling), not through sums and concatenations."""
     came_from: dict[Any, nn.Module] = {}  # node of the autograd graph -> the module that made it
@@ -69,19 +70,19 @@ def by_run(model: nn.Module, norms: Collection[nn.Module], example: Any, guess: 
         for module, mode in modes.items():
             module.training = mode
     came_from.pop(None, None)
-    feeder, fed = dict(guess.feeder), dict(guess.fed)
+    producer, consumers = dict(guess.producer), dict(guess.consumers)
     seen = {module for module, _ in taken}
     for norm in seen & set(norms):
-        feeder.pop(norm, None)
-        fed[norm] = []
+        producer.pop(norm, None)
+        consumers[norm] = []
     for module, node in taken:
-        source = origin(node, came_from)
+        source = producing_module(node, came_from)
         if module in norms and source is not None and source not in norms:
-            feeder[module] = source
+            producer[module] = source
         elif module not in norms and source is not None and source in norms:
-            fed[source].append(module)
+            consumers[source].append(module)
     used = list(dict.fromkeys(m for m, _ in taken if m not in norms))
-    return Neighbours(feeder, fed, used or guess.operations)
+    return Adjacency(producer, consumers, used or guess.operations)
 
 
 def traceable(value: Any) -> Any:
@@ -89,7 +90,7 @@ def traceable(value: Any) -> Any:
     return value.detach().clone().requires_grad_() if isinstance(value, Tensor) and value.is_floating_point() else value
 
 
-def origin(node: Any, came_from: dict[Any, nn.Module]) -> nn.Module | None:
+def producing_module(node: Any, came_from: dict[Any, nn.Module]) -> nn.Module | None:
     while node is not None and node not in came_from:
         parents = {parent for parent, _ in node.next_functions if parent is not None}
         sources = {parent for parent in parents if not hasattr(parent, "variable")}  # parameters are no sources

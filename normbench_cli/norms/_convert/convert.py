@@ -12,10 +12,18 @@ from torch.nn import Parameter
 from torch.nn.parameter import is_lazy
 from torch.nn.utils.parametrize import is_parametrized
 
-from normbench_cli.norms._convert.adjacency import Neighbours, neighbours
-from normbench_cli.norms._convert.prenorm import InFront
-from normbench_cli.norms._convert.replacement import Target, facts_of, looks_like_norm, settle, successor, why_not
-from normbench_cli.norms._weights.filters import Operation, filter_axis, inputs, outputs
+from normbench_cli.norms._convert.adjacency import Adjacency, find_adjacency
+from normbench_cli.norms._convert.prenorm import PreNorm
+from normbench_cli.norms._convert.replacement import (
+    Target,
+    facts_of,
+    is_norm_like,
+    make_replacement,
+    match_device_and_mode,
+    reason_kept,
+)
+from normbench_cli.norms._weights.filters import filter_axis
+from normbench_cli.operations import Operation, in_features_of, out_features_of
 from normbench_cli.registry import NORMS
 
 
@@ -60,18 +68,18 @@ def convert(model: nn.Module, spec: str, example: Any = None) -> Conversion:
     target = Target(spec)
     report = Conversion(NORMS.canonical(spec))
     names = {module: name for name, module in model.named_modules()}  # a module used twice is here once
-    wrapped = {module.norm: module for module in names if isinstance(module, InFront)}
+    wrapped = {module.norm: module for module in names if isinstance(module, PreNorm)}
     norms: list[nn.Module] = []  # they stand where the model's author put them
     ahead: list[nn.Module] = []  # they were made to stand before an operation
     for module, name in names.items():
-        if looks_like_norm(module, name):
-            why = why_not(module, name, target)
+        if is_norm_like(module, name):
+            why = reason_kept(module, name, target)
             if why:
                 report.kept[name or "the model"] = why
             else:
                 leads = module in wrapped or (facts_of(module) or {}).get("placement") == "before"
                 (ahead if leads else norms).append(module)
-    near = neighbours(model, norms, example)
+    near = find_adjacency(model, norms, example)
 
     swap: dict[nn.Module, nn.Module] = {}
     removed: list[nn.Module] = []
@@ -79,15 +87,15 @@ def convert(model: nn.Module, spec: str, example: Any = None) -> Conversion:
     def put(norm: nn.Module, empty: bool) -> None:
         if empty:
             swap[norm] = NORMS.build("none", num_features=norm.num_features)
-            settle(swap[norm], norm, model)
+            match_device_and_mode(swap[norm], norm, model)
         else:
-            swap[norm], notes = successor(norm, target, model)
+            swap[norm], notes = make_replacement(norm, target, model)
             if notes:
                 report.notes[names[norm]] = "; ".join(notes)
         report.converted[names[norm]] = "none" if empty else target.name
 
     for norm in norms:
-        if target.empties and norm not in near.feeder and not near.fed[norm]:
+        if target.empties and norm not in near.producer and not near.consumers[norm]:
             report.kept[names[norm]] = "no operation stands next to it"
         else:
             put(norm, target.empties)
@@ -103,19 +111,19 @@ def convert(model: nn.Module, spec: str, example: Any = None) -> Conversion:
         else:
             report.kept[names[norm]] = "it stands before its operation: add placement=before to the spec"
 
-    bare = {near.feeder[norm]: norm for norm in removed if norm in near.feeder}  # operations that lost their norm
+    bare = {near.producer[norm]: norm for norm in removed if norm in near.producer}  # operations that lost their norm
     for op, reason in operations_to_lead(target, near, removed, bare, names, following(ahead, names)).items():
         if op is model:
             report.kept["the model"] = "the model itself cannot be swapped in place: put it into a Sequential"
             continue
-        lead = target.layer(inputs(op), {})
-        settle(lead, op, model)
-        swap[op] = InFront(lead, op)
+        lead = target.layer(in_features_of(op), {})
+        match_device_and_mode(lead, op, model)
+        swap[op] = PreNorm(lead, op)
         report.in_front[names[op]] = reason
 
     # All layers are made; from here on the model changes.
     wrap_weights(target, near, names, report)
-    served = {op for norm in removed if norm not in near.feeder for op in near.fed[norm]}  # by a norm before them
+    served = {op for norm in removed if norm not in near.producer for op in near.consumers[norm]}
     for op in names:
         if isinstance(op, Operation) and op.bias is None and (op in bare or op in swap or op in served):
             give_bias(op, bare.get(op))
@@ -125,14 +133,14 @@ def convert(model: nn.Module, spec: str, example: Any = None) -> Conversion:
         for name, child in parent._modules.items():
             if child in swap:
                 parent._modules[name] = swap[child]
-    if any(norm not in near.feeder for norm in removed):
+    if any(norm not in near.producer for norm in removed):
         spare_inputs(names, report)
     return report
 
 
 def operations_to_lead(
     target: Target,
-    near: Neighbours,
+    near: Adjacency,
     removed: list[nn.Module],
     bare: Mapping[nn.Module, nn.Module],
     names: Mapping[nn.Module, str],
@@ -143,8 +151,8 @@ def operations_to_lead(
         return {}
     found = {op: f"it fed {names[norm]}" for op, norm in bare.items()}
     for norm in removed:
-        for op in near.fed[norm]:
-            if op.bias is None or norm not in near.feeder:
+        for op in near.consumers[norm]:
+            if op.bias is None or norm not in near.producer:
                 found.setdefault(op, f"{names[norm]} fed it")
     if near.operations:
         first, last = near.operations[0], near.operations[-1]
@@ -166,9 +174,9 @@ def following(ahead: list[nn.Module], names: Mapping[nn.Module, str]) -> set[nn.
     return {op for op in after if op is not None}
 
 
-def wrap_weights(target: Target, near: Neighbours, names: Mapping[nn.Module, str], report: Conversion) -> None:
+def wrap_weights(target: Target, near: Adjacency, names: Mapping[nn.Module, str], report: Conversion) -> None:
     """Put the spec's norms of weights onto the operations; the report says where, and where that cannot be."""
-    fed_a_norm = set(near.feeder.values())
+    fed_a_norm = set(near.producer.values())
     holders = Counter(parameter for module in names for parameter in module._parameters.values())
     for op in (m for m in names if isinstance(m, Operation)) if target.weights else ():
         wanted = [s for s in target.weights if op in fed_a_norm or not s.entry.facts.get("only_before_norms")]
@@ -194,7 +202,7 @@ def wrap_weights(target: Target, near: Neighbours, names: Mapping[nn.Module, str
 def give_bias(op: nn.Module, norm: nn.Module | None) -> None:
     """A bias for an operation, with the value of the beta of the norm it lost."""
     beta = getattr(norm, "bias", None)
-    bias = cast(Tensor, op.weight).detach().new_zeros(outputs(op))
+    bias = cast(Tensor, op.weight).detach().new_zeros(out_features_of(op))
     if isinstance(beta, Tensor):
         bias.copy_(beta.detach())
     op.bias = Parameter(bias)

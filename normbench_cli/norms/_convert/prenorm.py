@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 
-class InFront(nn.Module):
+class PreNorm(nn.Module):
     """op(norm(x)).  What one asks of the operation (its weight, stride, out_channels) it still answers.
 
     A linear layer may get its features last, as in (N, tokens, features); the norm then sees them second.

@@ -55,14 +55,14 @@ def facts_of(module: nn.Module) -> Mapping[str, Any] | None:
     return {} if known else None
 
 
-def looks_like_norm(module: nn.Module, name: str) -> bool:
+def is_norm_like(module: nn.Module, name: str) -> bool:
     if "parametrizations" in name.split("."):
         return False  # part of a norm of weights
     named_so = "norm" in type(module).__name__.lower() and not list(module.children())
     return facts_of(module) is not None or isinstance(module, _BatchNorm) or named_so
 
 
-def why_not(module: nn.Module, name: str, target: Target) -> str | None:
+def reason_kept(module: nn.Module, name: str, target: Target) -> str | None:
     """Why a norm cannot be converted, if it cannot."""
     facts = facts_of(module)
     if not name:
@@ -86,7 +86,7 @@ def why_not(module: nn.Module, name: str, target: Target) -> str | None:
     return None
 
 
-def successor(old: nn.Module, target: Target, model: nn.Module) -> tuple[nn.Module, list[str]]:
+def make_replacement(old: nn.Module, target: Target, model: nn.Module) -> tuple[nn.Module, list[str]]:
     """The new layer in place of an old one, and what is different about it.
 
     Parameters go over as the same objects: an optimizer made before, and modules that share them, still hold them.
@@ -95,7 +95,7 @@ def successor(old: nn.Module, target: Target, model: nn.Module) -> tuple[nn.Modu
     if hasattr(old, "weight"):
         like["affine"] = old.weight is not None
     new = target.layer(old.num_features, like)  # type: ignore[arg-type]
-    settle(new, old, model)
+    match_device_and_mode(new, old, model)
     for name, parameter in old.named_parameters(recurse=False):
         fresh = new._parameters.get(name)
         if fresh is not None and fresh.shape == parameter.shape:
@@ -124,7 +124,7 @@ def successor(old: nn.Module, target: Target, model: nn.Module) -> tuple[nn.Modu
     return new, notes
 
 
-def settle(new: nn.Module, old: nn.Module, model: nn.Module) -> None:
+def match_device_and_mode(new: nn.Module, old: nn.Module, model: nn.Module) -> None:
     """Device, dtype and mode of the layer it replaces; of the model, where that one has no tensors."""
     near = [*old.parameters(), *old.buffers(), *model.parameters()]
     like = next((tensor for tensor in near if tensor.is_floating_point()), torch.empty(0))

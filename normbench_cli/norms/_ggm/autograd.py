@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from normbench_cli.norms._batch.layout import columns, columns_as, like, owned
-from normbench_cli.norms._compile import Fused, may_look
+from normbench_cli.norms._batch.layout import detach_view, from_columns, to_columns, to_columns_like
+from normbench_cli.norms._compile import InductorKernel, reads_without_sync
 from normbench_cli.norms._ggm.kernels import (
     Fit,
     Plan,
@@ -26,11 +26,11 @@ from normbench_cli.norms._ggm.solver import ACCURACY, MOST_ROUNDS, TINY, State, 
 
 FEW = 2**18  # elements: below, steps for all channels in one kernel cost less than picking out a few
 STEPS_MORE = 4  # between two looks at whether the search is done
-FORWARD, MORE, APPLY, BACKWARD = (Fused(f) for f in (forward_pass, more_rounds, apply, backward_pass))
+FORWARD, MORE, APPLY, BACKWARD = (InductorKernel(f) for f in (forward_pass, more_rounds, apply, backward_pass))
 
 
 def rescue(
-    flat: Tensor, phi: Tensor | None, problem: Problem, state: State, plan: Plan, rows_vary: bool
+    flat: Tensor, phi: Tensor | None, problem: Problem, state: State, plan: Plan, dynamic_rows: bool
 ) -> tuple[State, Fit]:
     """Go on where the first steps were not enough: all channels together while many are left or the data are few,
     then those few alone in float64, where no square of a float32 overflows.  Looks at the data, so for a CPU."""
@@ -39,7 +39,7 @@ def rescue(
         left = int((~state.done).sum())
         if left == 0 or (left * 4 <= state.done.numel() and flat.numel() > FEW):
             break
-        state = State(*MORE(flat, phi, *problem, *state, plan=plan, rows_vary=rows_vary))
+        state = State(*MORE(flat, phi, *problem, *state, plan=plan, dynamic_rows=dynamic_rows))
     fit = finish(problem, state.y, plan.eps)
     index = (~state.done).nonzero()[:, 0]
     if not len(index):
@@ -63,12 +63,12 @@ def compile_ahead(
     x: Tensor, weight: Tensor | None, bias: Tensor | None, phi: Tensor | None, offset: Tensor, plan: Plan
 ) -> None:
     """Compile what the rescue would use for a tensor like this one, whether or not this one needs it."""
-    flat, vary = columns(x), x.ndim == 2
-    if not may_look(flat) or plan.plain or plan.phi == 2.0:
+    flat, vary = to_columns(x), x.ndim == 2
+    if not reads_without_sync(flat) or plan.plain or plan.phi == 2.0:
         return
-    _, _, _, *rest = FORWARD(flat, weight, bias, phi, offset, offset.new_zeros(5), plan=plan, rows_vary=vary)
-    MORE(flat, phi, *rest[6:], plan=plan._replace(rounds=STEPS_MORE), rows_vary=vary)
-    APPLY(flat, rest[0], rest[2], weight, bias, rows_vary=vary)
+    _, _, _, *rest = FORWARD(flat, weight, bias, phi, offset, offset.new_zeros(5), plan=plan, dynamic_rows=vary)
+    MORE(flat, phi, *rest[6:], plan=plan._replace(rounds=STEPS_MORE), dynamic_rows=vary)
+    APPLY(flat, rest[0], rest[2], weight, bias, dynamic_rows=vary)
 
 
 class Normalize(torch.autograd.Function):
@@ -85,18 +85,18 @@ class Normalize(torch.autograd.Function):
         record: Tensor,
         plan: Plan,
     ) -> tuple[Tensor, ...]:
-        flat = columns(x)
+        flat = to_columns(x)
         y, new_record, all_done, *rest = FORWARD(
-            flat, weight, bias, phi, offset, record, plan=plan, rows_vary=x.ndim == 2
+            flat, weight, bias, phi, offset, record, plan=plan, dynamic_rows=x.ndim == 2
         )
         fit, problem, state = Fit(*rest[:6]), Problem(*rest[6:13]), State(*rest[13:])
-        if may_look(flat) and not plan.plain and not bool(all_done):
+        if reads_without_sync(flat) and not plan.plain and not bool(all_done):
             before = state.done
             state, fit = rescue(flat, phi, problem, state._replace(done=before.clone()), plan, x.ndim == 2)
             new_record = record_of(record, state)
             left = (~before).nonzero()[:, 0]
             if len(left) * 4 > len(before):
-                y = APPLY(flat, fit.mu, fit.scale, weight, bias, rows_vary=x.ndim == 2)
+                y = APPLY(flat, fit.mu, fit.scale, weight, bias, dynamic_rows=x.ndim == 2)
             else:
                 gamma, beta = (None if t is None else t[left] for t in (weight, bias))
                 those = apply(flat.index_select(1, left), fit.mu[left], fit.scale[left], gamma, beta)
@@ -104,17 +104,17 @@ class Normalize(torch.autograd.Function):
         ctx.save_for_backward(flat, weight, fit.mean, fit.mu, fit.scale, fit.floor, phi)
         ctx.plan, ctx.has_bias, ctx.shape = plan, bias is not None, x.shape
         ctx.mark_non_differentiable(fit.mu, fit.var, fit.offset, new_record)
-        return owned(like(y, x)), fit.mu, fit.var, fit.offset, new_record
+        return detach_view(from_columns(y, x)), fit.mu, fit.var, fit.offset, new_record
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         flat, weight, mean, mu, scale, floor, phi = ctx.saved_tensors
-        dy = columns_as(grad, flat)
+        dy = to_columns_like(grad, flat)
         dx, dweight, dbias, dphi = BACKWARD(
-            dy, flat, weight, mean, mu, scale, floor, phi, plan=ctx.plan, rows_vary=grad.ndim == 2
+            dy, flat, weight, mean, mu, scale, floor, phi, plan=ctx.plan, dynamic_rows=grad.ndim == 2
         )
-        dx = like(dx, grad)
+        dx = from_columns(dx, grad)
         return (
             dx,
             None if weight is None else dweight.to(weight.dtype),

@@ -18,16 +18,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from normbench_cli.norms._batch.layout import (
-    count,
-    map_data,
-    moments,
-    per_channel,
-    settle,
-    sums_of,
-    working_dtype,
-)
-from normbench_cli.norms._compile import may_look
+from normbench_cli.norms._batch.layout import per_channel, values_per_channel, working_dtype
+from normbench_cli.norms._batch.reduce import map_chunks, materialize, moments, sum_chunks
+from normbench_cli.norms._compile import reads_without_sync
 from normbench_cli.norms._ggm.solver import (
     ACCURACY,
     TINY,
@@ -75,12 +68,12 @@ class Fit(NamedTuple):
 
 def pose(data: Tensor, plan: Plan) -> Problem:
     mean, var = moments(data)
-    spread = settle(var.sqrt())
-    floor = settle((spread * ACCURACY[data.dtype].floor).clamp_min(TINY))
+    spread = materialize(var.sqrt())
+    floor = materialize((spread * ACCURACY[data.dtype].floor).clamp_min(TINY))
     if plan.above_two:
         axes = (0, 2) if data.ndim == 3 else 0
-        low, high = settle(data.amin(axes)), settle(data.amax(axes))
-        return Problem(mean, var, spread, floor, settle((high - low).clamp_min(TINY)), low, high)
+        low, high = materialize(data.amin(axes)), materialize(data.amax(axes))
+        return Problem(mean, var, spread, floor, materialize((high - low).clamp_min(TINY)), low, high)
     # |mu - mean| <= mean|x - mu| <= (mean|x - mu|^phi)^(1/phi) <= (mean|x - mean|^phi)^(1/phi) <= sd for phi <= 2
     reach = spread * 1.001 + mean.abs() * ACCURACY[data.dtype].rounding
     return Problem(mean, var, spread, floor, spread.clamp_min(TINY), mean - reach, mean + reach)
@@ -94,14 +87,14 @@ def finish(problem: Problem, mu: Tensor, eps: float) -> Fit:
 
 
 def apply(flat: Tensor, mu: Tensor, scale: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    factor = per_channel(settle(scale if weight is None else scale * weight), flat)
+    factor = per_channel(materialize(scale if weight is None else scale * weight), flat)
     middle, shift = per_channel(mu, flat), None if bias is None else per_channel(bias, flat)
 
     def scaled(data: Tensor) -> Tensor:
         y = (data.to(mu.dtype) - middle) * factor
         return y if shift is None else y + shift
 
-    return map_data(scaled, flat.dtype, flat)
+    return map_chunks(scaled, flat.dtype, flat)
 
 
 def record_of(record: Tensor, state: State) -> Tensor:
@@ -144,8 +137,10 @@ def forward_pass(
         else:
             start = problem.mean + offset.to(data.dtype) * problem.spread
             state = begin(start, problem.low, problem.high)
-            state = search(state, sums, power, problem.spread, ACCURACY[data.dtype], plan.rounds, may_look(data))
-    fit = finish(problem, settle(state.y), plan.eps)
+            state = search(
+                state, sums, power, problem.spread, ACCURACY[data.dtype], plan.rounds, reads_without_sync(data)
+            )
+    fit = finish(problem, materialize(state.y), plan.eps)
     y = apply(flat, fit.mu, fit.scale, weight, bias)
     return (y, record_of(record, state), state.done.all(), *fit, *problem, *state)
 
@@ -156,7 +151,9 @@ def more_rounds(flat: Tensor, phi: Tensor | None, *rest: Tensor, plan: Plan) -> 
     power = plan.phi if phi is None else phi
     assert power is not None
     sums = data_sums(data, power, problem.floor, problem.unit, problem.spread)
-    return tuple(search(state, sums, power, problem.spread, ACCURACY[data.dtype], plan.rounds, may_look(data)))
+    return tuple(
+        search(state, sums, power, problem.spread, ACCURACY[data.dtype], plan.rounds, reads_without_sync(data))
+    )
 
 
 def backward_pass(
@@ -171,32 +168,32 @@ def backward_pass(
     *,
     plan: Plan,
 ) -> tuple[Tensor, ...]:
-    m, dtype = count(flat), mu.dtype
+    m, dtype = values_per_channel(flat), mu.dtype
     lane_mu, lane_scale = per_channel(mu, flat), per_channel(scale, flat)
 
     def products(dy: Tensor, data: Tensor) -> tuple[Tensor, Tensor]:
         dy = dy.to(dtype)
         return dy, dy * ((data.to(dtype) - lane_mu) * lane_scale)
 
-    sum_dy, sum_dy_xhat = sums_of(products, grad, flat)
+    sum_dy, sum_dy_xhat = sum_chunks(products, grad, flat)
     factor = scale if weight is None else scale * weight
     dmu = factor * (sum_dy_xhat * ((mean - mu) * scale) - sum_dy)
     dphi = torch.zeros_like(mu)
-    lane_factor, along = per_channel(settle(factor), flat), per_channel(settle(sum_dy_xhat / m), flat)
+    lane_factor, along = per_channel(materialize(factor), flat), per_channel(materialize(sum_dy_xhat / m), flat)
 
     def without_mu(dy: Tensor, d: Tensor) -> Tensor:
         return lane_factor * (dy.to(dtype) - d * lane_scale * along)
 
     if plan.phi == 2.0:
-        shift = per_channel(settle(dmu / m), flat)
-        dx = map_data(lambda dy, data: without_mu(dy, data.to(dtype) - lane_mu) + shift, flat.dtype, grad, flat)
+        shift = per_channel(materialize(dmu / m), flat)
+        dx = map_chunks(lambda dy, data: without_mu(dy, data.to(dtype) - lane_mu) + shift, flat.dtype, grad, flat)
         return dx, sum_dy_xhat, sum_dy, dphi
 
     if plan.above_two:
         farthest = (flat.to(dtype) - lane_mu).abs().amax((0, 2) if flat.ndim == 3 else 0)
-        unit = per_channel(settle(torch.maximum(farthest, floor)), flat)
+        unit = per_channel(materialize(torch.maximum(farthest, floor)), flat)
     else:
-        unit = per_channel(settle(floor / ACCURACY[dtype].floor), flat)
+        unit = per_channel(materialize(floor / ACCURACY[dtype].floor), flat)
     power = plan.phi if phi is None else per_channel(phi, flat)
     assert power is not None
     lane_floor = per_channel(floor, flat)
@@ -207,8 +204,8 @@ def backward_pass(
         w = weights(distance, power, unit)
         return (w,) if phi is None else (w, d * w * (distance / unit).log())
 
-    weight_sum, *slope = sums_of(pulls, flat)
-    share = settle(dmu / weight_sum)
+    weight_sum, *slope = sum_chunks(pulls, flat)
+    share = materialize(dmu / weight_sum)
     lane_share = per_channel(share, flat)
 
     def complete(dy: Tensor, data: Tensor) -> Tensor:
@@ -217,4 +214,4 @@ def backward_pass(
 
     if phi is not None:
         dphi = share * slope[0] / (phi - 1)
-    return map_data(complete, flat.dtype, grad, flat), sum_dy_xhat, sum_dy, dphi
+    return map_chunks(complete, flat.dtype, grad, flat), sum_dy_xhat, sum_dy, dphi

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from normbench_cli.norms._compile import may_look
+from normbench_cli.norms._compile import reads_without_sync
 from normbench_cli.norms._ggm.solver import (
     ACCURACY,
     MOST_ROUNDS,
@@ -74,7 +74,7 @@ def median_of_columns(x: Tensor, phi: float | Tensor, solver: str = "safe", star
     if not len(x):
         raise ValueError("the median of no values is not defined: give at least one")
     if isinstance(phi, Tensor):
-        if may_look(phi):
+        if reads_without_sync(phi):
             extreme = (phi <= LEAST_PHI) | torch.isinf(phi)
             if bool(extreme.any()):  # a few columns of each kind
                 return _by_kind(x, phi, extreme, solver, start)
@@ -115,7 +115,7 @@ class _Median(torch.autograd.Function):
             ACCURACY[torch.float64],
             MOST_ROUNDS if iterations is None else iterations,
             plain=iterations is not None,
-            look=may_look(x),
+            look=reads_without_sync(x),
         )
         ctx.save_for_backward(x, phi, state.y, (spread * ACCURACY[torch.float64].floor).clamp_min(TINY))
         ctx.power = power

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from normbench_cli.norms._batch.layout import per_channel, settle, sums_of
+from normbench_cli.norms._batch.layout import per_channel
+from normbench_cli.norms._batch.reduce import materialize, sum_chunks
 
 REACH = 3e-4  # a last step may be this long, in standard deviations; `near` is measured on the same length
 
@@ -136,11 +137,11 @@ def data_sums(
     flat: Tensor, phi: float | Tensor, floor: Tensor, unit: Tensor, spread: Tensor
 ) -> Callable[[Tensor], Sums]:
     """The sums of `Sums` over data in columns; one power an element."""
-    power = phi if isinstance(phi, float) else settle(per_channel(phi, flat))
-    floor, unit, reach = (per_channel(settle(t), flat) for t in (floor, unit, spread * REACH))
+    power = phi if isinstance(phi, float) else materialize(per_channel(phi, flat))
+    floor, unit, reach = (per_channel(materialize(t), flat) for t in (floor, unit, spread * REACH))
 
     def sums(y: Tensor) -> Sums:
-        y = per_channel(settle(y), flat)
+        y = per_channel(materialize(y), flat)
 
         def terms(data: Tensor) -> tuple[Tensor, Tensor, Tensor]:
             d = data - y
@@ -150,7 +151,7 @@ def data_sums(
             share = w * w * reach if isinstance(power, float) and power == 1.5 else reach / distance
             return d * w, w, w * share.clamp_max_(1.0)
 
-        return Sums(*sums_of(terms, flat))
+        return Sums(*sum_chunks(terms, flat))
 
     return sums
 

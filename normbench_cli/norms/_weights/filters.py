@@ -1,41 +1,33 @@
-"""What the norms of weights and `convert` ask of an operation: which kinds there are, its channels, its filters."""
+"""The filters of an operation's weight: which dimension counts them, their lengths, their means."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
+from torch.nn.modules.conv import _ConvTransposeNd
 
-Operation = _ConvNd | nn.Linear
-
-
-def inputs(op: nn.Module) -> int:
-    return op.in_features if isinstance(op, nn.Linear) else int(op.in_channels)  # type: ignore[arg-type]
-
-
-def outputs(op: nn.Module) -> int:
-    return op.out_features if isinstance(op, nn.Linear) else int(op.out_channels)  # type: ignore[arg-type]
+from normbench_cli.operations import Operation
 
 
 def filter_axis(op: nn.Module) -> int:
-    """The dimension of the weight that counts the filters; for anything that has no filters a ValueError."""
+    """The dimension of the weight that counts the filters; a ValueError for anything that has no filters."""
     if not isinstance(op, Operation):
         raise ValueError(f"a norm of weights wraps a convolution or a linear layer, not {type(op).__name__}")
     if not isinstance(op, _ConvTransposeNd):
         return 0
     if op.groups != 1:
-        raise ValueError("a transposed convolution in groups has no dimension of filters: use groups=1")
+        raise ValueError("the weight of a grouped transposed convolution has no filter dimension: use groups=1")
     return 1
 
 
 def norm_of_filters(weight: Tensor, axis: int) -> Tensor:
-    """||w||_2 of every filter, at least in float32: in half precision the small guards would vanish."""
+    """||w||_2 of every filter, in float32 at least: in half precision small guards such as 1e-12 vanish."""
     rest = [dim for dim in range(weight.ndim) if dim != axis]
     return torch.linalg.vector_norm(at_least_float32(weight), dim=rest, keepdim=True)
 
 
-def centred(weight: Tensor, axis: int) -> Tensor:
-    """Every filter minus its mean."""
+def centered(weight: Tensor, axis: int) -> Tensor:
+    """Every filter minus its mean, in float32 at least."""
     rest = [dim for dim in range(weight.ndim) if dim != axis]
     wide = at_least_float32(weight)
     return wide - wide.mean(rest, keepdim=True)
