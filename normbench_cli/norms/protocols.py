@@ -1,0 +1,82 @@
+"""What a layer or a parameter may offer to the training loop, the measurements and the optimizer.
+
+Nothing here has to be inherited: a layer from anywhere takes part as soon as it has the methods or the attribute.
+
+| contract | offered by | used for |
+|---|---|---|
+| `HasSolverStatistics` | layers that find their center by iteration | the metrics `solver/...`, `profile` |
+| `LearnsPhi` | layers with a learned phi | the metrics `phi/...`, probes |
+| `CompilesAhead` | layers with kernels of their own | compiling once, before folds are forked |
+| `HasGenerator` | layers that draw random numbers, such as dropout | folds that train side by side |
+| `weight_decay_group` | parameters that weight decay must not touch | the optimizer's parameter groups |
+
+Contracts made of methods are checked by `isinstance(module, HasSolverStatistics)`.  Contracts made of an attribute have
+a function instead, `learns_phi(module)`: what `isinstance` makes of attributes differs between versions of Python, and
+none of them looks at the attribute's type.  Either check takes microseconds and belongs before the loop, not in a step.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeGuard, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+
+@runtime_checkable
+class HasSolverStatistics(Protocol):
+    """A layer that counts the work of its solver, on its device."""
+
+    def solver_statistics(self) -> dict[str, Tensor]:
+        """Since the last reset, as scalars: `iterations_mean`, `iterations_max`, `unconverged` (a fraction of the
+        channels), `residual` (the largest error bound, in standard deviations)."""
+        ...
+
+    def reset_solver_statistics(self) -> None: ...
+
+
+@runtime_checkable
+class CompilesAhead(Protocol):
+    """A layer that compiles some of its kernels only when the data need them."""
+
+    def compile_ahead(self, x: Tensor) -> None:
+        """Compile all kernels that training on inputs like ``x`` may need; change nothing else."""
+        ...
+
+
+class LearnsPhi(Protocol):
+    """A layer with the exponent phi as a learned tensor, one value a channel."""
+
+    @property
+    def phi(self) -> Tensor: ...
+
+
+class HasGenerator(Protocol):
+    """A layer that draws from ``generator``, or from torch's global generator while it is None."""
+
+    generator: torch.Generator | None
+
+
+def learns_phi(module: nn.Module) -> TypeGuard[LearnsPhi]:
+    """Whether the module has a tensor `phi`; a fixed phi is a number, and does not count."""
+    return isinstance(getattr(module, "phi", None), Tensor)
+
+
+def has_generator(module: nn.Module) -> TypeGuard[HasGenerator]:
+    """Whether the module has a `generator` for random numbers; a submodule of that name does not count."""
+    return isinstance(getattr(module, "generator", module), torch.Generator | None)
+
+
+def weight_decay_group(parameter: nn.Parameter) -> str | None:
+    """The group of parameters without weight decay that this one belongs to, or None for an ordinary parameter."""
+    group: str | None = getattr(parameter, "weight_decay_group", None)
+    return group
+
+
+def exempt_from_weight_decay(parameter: nn.Parameter, group: str) -> None:
+    """Put the parameter into a group of its own, which the optimizer does not decay.
+
+    The mark is an attribute of the parameter and gets lost when the parameter is copied: a module that is to survive
+    `copy.deepcopy` and pickling repeats it in `__setstate__`.
+    """
+    parameter.weight_decay_group = group  # type: ignore[attr-defined]
