@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Literal
 
-from normbench_cli.datasets._graphs.graphs import GraphDataset
+from normbench_cli.datasets._graphs.dataset import GraphDataset
 from normbench_cli.datasets._graphs.read_powerful_gnns import read_powerful_gnns
 from normbench_cli.datasets._graphs.read_tu import read_tu
 from normbench_cli.errors import NormbenchError

@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from normbench_cli.models._blocks.factory import Layers
-from normbench_cli.models._blocks.pooling import pixel_mean
+from normbench_cli.models._blocks.factory import LayerFactory
+from normbench_cli.models._blocks.pooling import global_avg_pool
 from normbench_cli.registry import MODELS
 
 # expansion, channels, blocks, kernel, stride of the first
@@ -29,32 +29,32 @@ class Gate(nn.Module):
     Its two small convolutions see one pixel and are no part of the main path: plain, as in the reference.
     """
 
-    def __init__(self, layers: Layers, features: int, squeezed: int) -> None:
+    def __init__(self, layers: LayerFactory, features: int, squeezed: int) -> None:
         super().__init__()
         self.squeeze, self.excite = nn.Conv2d(features, squeezed, 1), nn.Conv2d(squeezed, features, 1)
         self.act = layers.activation()
 
     def forward(self, x: Tensor) -> Tensor:
-        return x * self.excite(self.act(self.squeeze(pixel_mean(x)[:, :, None, None]))).sigmoid()
+        return x * self.excite(self.act(self.squeeze(global_avg_pool(x)[:, :, None, None]))).sigmoid()
 
 
 class Block(nn.Module):
     """Widen, convolve each channel, gate, narrow; plus the input where the shape is the same, dropped at a rate."""
 
     def __init__(
-        self, layers: Layers, inputs: int, outputs: int, kernel: int, stride: int, expansion: int, drop: float
+        self, layers: LayerFactory, inputs: int, outputs: int, kernel: int, stride: int, expansion: int, drop: float
     ) -> None:
         super().__init__()
         width = inputs * expansion
         self.widens, self.drop = expansion > 1, drop
-        self.expand = layers.conv(inputs, width, 1)
+        self.expand = layers.conv_norm_act(inputs, width, 1)
         if not self.widens:
             # The reference owns this convolution and its norm without running them, and they are in its known count of
             # parameters.  Frozen, since what never runs gets no gradient.
             self.expand.requires_grad_(False)
-        self.depthwise = layers.conv(width, width, kernel, stride, groups=width)
+        self.depthwise = layers.conv_norm_act(width, width, kernel, stride, groups=width)
         self.gate = Gate(layers, width, inputs // 4)
-        self.project = layers.conv(width, outputs, 1, act=False)
+        self.project = layers.conv_norm_act(width, outputs, 1, act=False)
         self.skips = stride == 1 and inputs == outputs
 
     def forward(self, x: Tensor) -> Tensor:
@@ -92,8 +92,8 @@ class EfficientNetB0(nn.Module):
         super().__init__()
         if not (0 <= dropout < 1 and 0 <= drop_connect < 1):
             raise ValueError(f"dropout is {dropout:g} and drop_connect {drop_connect:g}; give rates from 0 to below 1")
-        layers = Layers(norm, act)
-        self.stem = layers.conv(in_channels, 32, 3, first=True)
+        layers = LayerFactory(norm, act)
+        self.stem = layers.conv_norm_act(in_channels, 32, 3, first=True)
         self.blocks = nn.Sequential()
         inputs = 32
         for expansion, outputs, number, kernel, first_stride in STAGES:
@@ -105,5 +105,5 @@ class EfficientNetB0(nn.Module):
         self.classifier = layers.classifier(inputs, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        features = pixel_mean(self.blocks(self.stem(x)))
+        features = global_avg_pool(self.blocks(self.stem(x)))
         return self.classifier(F.dropout(features, self.dropout, self.training))

@@ -5,31 +5,31 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from normbench_cli.models._blocks.factory import Layers
-from normbench_cli.models._blocks.graph import Batch, GraphSequence, PerNode, product
+from normbench_cli.models._blocks.factory import LayerFactory
+from normbench_cli.models._blocks.graph import GraphInput, GraphSequence, PerNode, symmetric_spmm
+from normbench_cli.models._blocks.graph_classifier import Counting, GraphClassifier
 from normbench_cli.models._blocks.onednn_linear import OneDNNLinear
-from normbench_cli.models.gcn import Counting, GraphClassifier
 from normbench_cli.registry import MODELS
 
 
-class NeighbourSum(nn.Module):
-    """(1 + eps) x + the sum of the neighbours' x: torch_geometric's GINConv without its network."""
+class NeighborSum(nn.Module):
+    """(1 + eps) x + the sum of the neighbors' x, equal to torch_geometric's GINConv without its network."""
 
     def __init__(self, learn_eps: bool) -> None:
         super().__init__()
         self.eps = nn.Parameter(torch.zeros(1)) if learn_eps else None
 
-    def forward(self, x: Tensor, batch: Batch) -> Tensor:
-        y = product(batch.neighbours, x)
+    def forward(self, x: Tensor, batch: GraphInput) -> Tensor:
+        y = symmetric_spmm(batch.adjacency, x)
         return y if self.eps is None else y + self.eps * x
 
 
 @MODELS.register("gin", paper="Xu et al. 2019; Cai et al. 2021", graphs=True)
 class GIN(GraphClassifier):
-    """Graph isomorphism network: sums over neighbours, each followed by two linear layers with norm and activation.
+    """Graph isomorphism network: sums over neighbors, each followed by two linear layers with norm and activation.
 
     n_layers, counting: as for gcn; hidden: units of a layer; dropout: of the scores;
-    learn_eps: learn how much a node itself counts among its neighbours.
+    learn_eps: learn the extra weight of a node in its own sum.
     """
 
     def __init__(
@@ -44,16 +44,16 @@ class GIN(GraphClassifier):
         dropout: float = 0.5,
         learn_eps: bool = True,
     ) -> None:
-        layers = Layers(norm, act)
+        layers = LayerFactory(norm, act)
 
         def linear(inputs: int, first: bool) -> nn.Module:
             def op(bias: bool) -> nn.Module:
-                return PerNode(layers.weights(OneDNNLinear(inputs, hidden, bias=bias)))
+                return PerNode(layers.with_weight_norms(OneDNNLinear(inputs, hidden, bias=bias)))
 
-            return layers.graph(op, inputs, hidden, first=first)
+            return layers.graph_op(op, inputs, hidden, first=first)
 
-        def block(inputs: int, first: bool) -> nn.Module:
-            return GraphSequence(NeighbourSum(learn_eps), linear(inputs, first), linear(hidden, False))
+        def make_block(inputs: int, first: bool) -> nn.Module:
+            return GraphSequence(NeighborSum(learn_eps), linear(inputs, first), linear(hidden, False))
 
         classifier = layers.classifier(hidden, num_classes)
-        super().__init__(block, classifier, in_channels, hidden, n_layers, counting, dropout)
+        super().__init__(make_block, classifier, in_channels, hidden, n_layers, counting, dropout)

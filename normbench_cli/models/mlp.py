@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.factory import LayerFactory
 from normbench_cli.registry import MODELS
 
 
@@ -31,11 +31,11 @@ class MLP(nn.Module):
         super().__init__()
         if min(width, depth, size) < 1:
             raise ValueError(f"width is {width}, depth {depth} and size {size}; each must be at least 1")
-        layers = Layers(norm, act)
+        layers = LayerFactory(norm, act)
         self.size = size
-        self.hidden = nn.Sequential(layers.linear(in_channels * size * size, width, first=True))
+        self.hidden = nn.Sequential(layers.linear_norm_act(in_channels * size * size, width, first=True))
         for _ in range(depth - 1):
-            self.hidden.append(layers.linear(width, width))
+            self.hidden.append(layers.linear_norm_act(width, width))
         self.classifier = layers.classifier(width, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from normbench_cli.models._blocks.factory import Layers
-from normbench_cli.models._blocks.pooling import pixel_mean
+from normbench_cli.models._blocks.factory import LayerFactory
+from normbench_cli.models._blocks.pooling import global_avg_pool
 from normbench_cli.registry import MODELS
 
 # expansion, channels, blocks, stride of the first; two strides of the original are 1, since the images are small
@@ -23,18 +23,18 @@ STAGES = (
 class InvertedResidual(nn.Module):
     """Widen (1x1), convolve each channel (3x3), narrow (1x1); plus a shortcut, unless the image shrinks."""
 
-    def __init__(self, layers: Layers, inputs: int, outputs: int, expansion: int, stride: int) -> None:
+    def __init__(self, layers: LayerFactory, inputs: int, outputs: int, expansion: int, stride: int) -> None:
         super().__init__()
         width = inputs * expansion
         self.branch = nn.Sequential(
-            layers.conv(inputs, width, 1),
-            layers.conv(width, width, 3, stride, groups=width),
-            layers.conv(width, outputs, 1, act=False),
+            layers.conv_norm_act(inputs, width, 1),
+            layers.conv_norm_act(width, width, 3, stride, groups=width),
+            layers.conv_norm_act(width, outputs, 1, act=False),
         )
         self.shortcut: nn.Module | None = None
         if stride == 1:
             same = inputs == outputs
-            self.shortcut = nn.Identity() if same else layers.conv(inputs, outputs, 1, act=False)
+            self.shortcut = nn.Identity() if same else layers.conv_norm_act(inputs, outputs, 1, act=False)
 
     def forward(self, x: Tensor) -> Tensor:
         y = self.branch(x)
@@ -47,16 +47,16 @@ class MobileNetV2(nn.Module):
 
     def __init__(self, norm: str = "batchnorm", act: str = "relu", num_classes: int = 10, in_channels: int = 3) -> None:
         super().__init__()
-        layers = Layers(norm, act)
-        self.stem = layers.conv(in_channels, 32, 3, first=True)
+        layers = LayerFactory(norm, act)
+        self.stem = layers.conv_norm_act(in_channels, 32, 3, first=True)
         self.blocks = nn.Sequential()
         inputs = 32
         for expansion, outputs, number, first_stride in STAGES:
             for stride in (first_stride, *[1] * (number - 1)):
                 self.blocks.append(InvertedResidual(layers, inputs, outputs, expansion, stride))
                 inputs = outputs
-        self.head = layers.conv(inputs, 1280, 1)
+        self.head = layers.conv_norm_act(inputs, 1280, 1)
         self.classifier = layers.classifier(1280, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.classifier(pixel_mean(self.head(self.blocks(self.stem(x)))))
+        return self.classifier(global_avg_pool(self.head(self.blocks(self.stem(x)))))

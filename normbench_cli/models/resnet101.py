@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.factory import LayerFactory
 from normbench_cli.models._blocks.residual import Bottleneck, ResNet
 from normbench_cli.registry import MODELS
 
@@ -12,6 +12,6 @@ class ResNet101(ResNet):
     """ResNet-101 for 32x32 images: 3, 4, 23 and 3 bottleneck blocks, 256 to 2048 channels, 43 million parameters."""
 
     def __init__(self, norm: str = "batchnorm", act: str = "relu", num_classes: int = 10, in_channels: int = 3) -> None:
-        layers = Layers(norm, act)
-        stem = layers.conv(in_channels, 64, 3, first=True)
+        layers = LayerFactory(norm, act)
+        stem = layers.conv_norm_act(in_channels, 64, 3, first=True)
         super().__init__(layers, stem, Bottleneck, (64, 128, 256, 512), (3, 4, 23, 3), num_classes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.factory import LayerFactory
 from normbench_cli.models._blocks.residual import Basic, ResNet
 from normbench_cli.registry import MODELS
 
@@ -16,6 +16,6 @@ class ResNet18ImageNet(ResNet):
     def __init__(
         self, norm: str = "batchnorm", act: str = "relu", num_classes: int = 1000, in_channels: int = 3
     ) -> None:
-        layers = Layers(norm, act)
-        stem = nn.Sequential(layers.conv(in_channels, 64, 7, 2, first=True), nn.MaxPool2d(3, 2, padding=1))
+        layers = LayerFactory(norm, act)
+        stem = nn.Sequential(layers.conv_norm_act(in_channels, 64, 7, 2, first=True), nn.MaxPool2d(3, 2, padding=1))
         super().__init__(layers, stem, Basic, (64, 128, 256, 512), (2, 2, 2, 2), num_classes)

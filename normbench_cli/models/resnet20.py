@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.factory import LayerFactory
 from normbench_cli.models._blocks.residual import Basic, Option, ResNet
 from normbench_cli.registry import MODELS
 
@@ -22,6 +22,6 @@ class ResNet20(ResNet):
         in_channels: int = 3,
         option: Option = "A",
     ) -> None:
-        layers = Layers(norm, act)
-        stem = layers.conv(in_channels, 16, 3, first=True)
+        layers = LayerFactory(norm, act)
+        stem = layers.conv_norm_act(in_channels, 16, 3, first=True)
         super().__init__(layers, stem, Basic, (16, 32, 64), (3, 3, 3), num_classes, option)

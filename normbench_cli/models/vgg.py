@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from normbench_cli.models._blocks.factory import Layers
-from normbench_cli.models._blocks.pooling import pixel_mean
+from normbench_cli.models._blocks.factory import LayerFactory
+from normbench_cli.models._blocks.pooling import global_avg_pool
 from normbench_cli.registry import MODELS
 
 WIDTHS = (64, 128, 256, 512, 512)
@@ -19,13 +19,13 @@ class VGG(nn.Module):
 
     def __init__(self, norm: str = "batchnorm", act: str = "relu", num_classes: int = 10, in_channels: int = 3) -> None:
         super().__init__()
-        layers = Layers(norm, act)
+        layers = LayerFactory(norm, act)
         self.stages = nn.Sequential()
         inputs = in_channels
         for stage, (width, depth) in enumerate(zip(WIDTHS, self.depths, strict=True)):
             for number in range(depth):
                 # the reference has biases even where a norm follows; they count as parameters
-                conv = layers.conv(inputs, width, 3, first=stage == number == 0, bias=True)
+                conv = layers.conv_norm_act(inputs, width, 3, first=stage == number == 0, bias=True)
                 self.stages.append(conv)
                 inputs = width
             self.stages.append(nn.MaxPool2d(2))
@@ -38,7 +38,7 @@ class VGG(nn.Module):
                 f"{type(self).__name__} halves its images {len(WIDTHS)} times: it needs at least "
                 f"{SMALLEST}x{SMALLEST} pixels, and these are {height}x{width}"
             )
-        return self.classifier(pixel_mean(self.stages(x)))  # of a single pixel where the images are 32x32
+        return self.classifier(global_avg_pool(self.stages(x)))  # of a single pixel where the images are 32x32
 
 
 @MODELS.register("vgg16", paper="Simonyan & Zisserman 2015")

@@ -13,14 +13,14 @@ import torch
 from torch import Tensor
 
 from normbench_cli.datasets import DATASETS
-from normbench_cli.datasets._graphs.graphs import GraphDataset, assemble
+from normbench_cli.datasets._graphs.dataset import GraphDataset, make_graph_dataset
 from normbench_cli.datasets.tu import text_file, tu_folder
 from normbench_cli.errors import NormbenchError, UsageError
 
 CPU = torch.device("cpu")
 # label, tags of the nodes, edges: a path with an isolated node, a single node, a triangle
 GRAPHS = [(1, [5, 0, 5, 2], [(0, 1), (1, 2)]), (-1, [0], []), (1, [2, 2, 5], [(0, 1), (1, 2), (0, 2)])]
-TENSORS = ("features", "edge_index", "graph", "labels")
+TENSORS = ("features", "edge_index", "graph_index", "labels")
 REAL = {"mutag": (188, 3371, 7442, 7, [125, 63]), "proteins": (1113, 43471, 162088, 3, [663, 450])}
 
 
@@ -84,11 +84,11 @@ def toy(spec: str = "tu:name=TOY") -> GraphDataset:
 def test_what_is_read_is_in_canonical_form(root: Path) -> None:
     write_tu(root / "TOY")
     data = toy()
-    assert data.graph.tolist() == [0, 0, 0, 0, 1, 2, 2, 2]
+    assert data.graph_index.tolist() == [0, 0, 0, 0, 1, 2, 2, 2]
     assert data.features.argmax(1).tolist() == [0, 1, 0, 2, 1, 2, 2, 0]  # tags in order of first appearance
     assert data.labels.tolist() == [0, 1, 0]
     assert data.edge_index.tolist() == [[0, 1, 1, 2, 5, 5, 6, 6, 7, 7], [1, 0, 2, 1, 6, 7, 5, 7, 5, 6]]
-    assert "3 graphs, 8 nodes (2.67 a graph), 10 edges, 3 tags, 2 classes; from" in data.summary()
+    assert (len(data), data.channels, data.classes) == (3, 3, 2)
 
 
 @pytest.mark.parametrize("place", ["TOY", "TOY/raw", "TUDataset/TOY/raw", "TUDataset/TOY", "TOY/TOY"])
@@ -112,7 +112,7 @@ def test_torch_geometric_reads_the_same_graphs(root: Path, geometric: ModuleType
     assert theirs.y.tolist() == [1 - label for label in ours.labels.tolist()]  # it sorts the classes
     kinds = theirs.x[:, theirs.x.any(0)]  # it has a column for every number up to the largest tag
     assert torch.equal(kinds.sum(0).sort().values, ours.features.sum(0).sort().values)
-    first = torch.cat([torch.zeros(1, dtype=torch.int64), torch.bincount(ours.graph).cumsum(0)])
+    first = torch.cat([torch.zeros(1, dtype=torch.int64), torch.bincount(ours.graph_index).cumsum(0)])
     together = torch.cat([graph.edge_index + first[i] for i, graph in enumerate(theirs)], 1)
     assert torch.equal(together, ours.edge_index)
 
@@ -225,8 +225,8 @@ def test_a_broken_text_file_is_named_with_its_line(root: Path, change: tuple[str
 
 def dense(data: GraphDataset, chosen: tuple[int, ...]) -> tuple[Tensor, ...]:
     """Features, D^-1/2 (A + I) D^-1/2 and labels of the chosen graphs, the plain way."""
-    kept = torch.cat([(data.graph == number).nonzero()[:, 0] for number in chosen])
-    a = torch.eye(len(data.graph))
+    kept = torch.cat([(data.graph_index == number).nonzero()[:, 0] for number in chosen])
+    a = torch.eye(len(data.graph_index))
     a[data.edge_index[0], data.edge_index[1]] = 1
     a = a[kept][:, kept]
     scale = a.sum(1).rsqrt()
@@ -239,24 +239,24 @@ def test_a_batch_is_what_the_dense_formulas_say(root: Path, chosen: tuple[int, .
     features, adjacency, neighbours, labels = dense(toy(), chosen)
     batch, found = toy().to(CPU).batch(torch.tensor(chosen))
     torch.testing.assert_close(batch.features, features)
-    torch.testing.assert_close(batch.adjacency.to_dense(), adjacency)
-    torch.testing.assert_close(batch.neighbours.to_dense(), neighbours)
-    assert torch.bincount(batch.graph).tolist() == [len(GRAPHS[number][1]) for number in chosen]
+    torch.testing.assert_close(batch.normalized_adjacency.to_dense(), adjacency)
+    torch.testing.assert_close(batch.adjacency.to_dense(), neighbours)
+    assert torch.bincount(batch.graph_index).tolist() == [len(GRAPHS[number][1]) for number in chosen]
     assert torch.equal(found, labels)
-    assert batch.graphs == len(chosen)
+    assert batch.num_graphs == len(chosen)
 
 
 def test_an_empty_edge_list_leaves_every_node_to_itself() -> None:
-    data = assemble("LONE", "nowhere", [0, 1], torch.zeros(2, 0, dtype=torch.int64), [0, 1], [0, 1])
+    data = make_graph_dataset("LONE", "nowhere", [0, 1], torch.zeros(2, 0, dtype=torch.int64), [0, 1], [0, 1])
     batch, _ = data.to(CPU).batch(torch.tensor([1, 0]))
-    torch.testing.assert_close(batch.adjacency.to_dense(), torch.eye(2))
+    torch.testing.assert_close(batch.normalized_adjacency.to_dense(), torch.eye(2))
 
 
-def test_pieces_hold_all_graphs_in_order(root: Path) -> None:
+def test_chunks_hold_all_graphs_in_order(root: Path) -> None:
     write_tu(root / "TOY")
-    pieces = toy().to(CPU).pieces(4)
-    assert torch.equal(torch.cat([labels for _, labels in pieces]), toy().labels)
-    assert [len(batch.features) for batch, _ in pieces] == [4, 4]
+    chunks = toy().to(CPU).chunks(4)
+    assert torch.equal(torch.cat([labels for _, labels in chunks]), toy().labels)
+    assert [len(batch.features) for batch, _ in chunks] == [4, 4]
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -266,7 +266,7 @@ def test_the_real_sets_have_the_known_counts_and_both_formats_agree(name: str) -
         pytest.skip(where)
     graphs, nodes, edges, tags, classes = REAL[name]
     data, text = DATASETS.build(f"{name}:source=tu"), DATASETS.build(f"{name}:source=powerful-gnns")
-    assert (len(data), len(data.graph), data.edge_index.shape[1], data.channels) == (graphs, nodes, edges, tags)
+    assert (len(data), len(data.graph_index), data.edge_index.shape[1], data.channels) == (graphs, nodes, edges, tags)
     assert torch.bincount(data.labels).tolist() == classes
     isolated = torch.bincount(data.edge_index[0], minlength=nodes) == 0
     assert int(isolated.sum()) == {"mutag": 0, "proteins": 5}[name]

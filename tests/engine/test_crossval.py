@@ -14,7 +14,8 @@ import torch
 from torch import nn
 
 from normbench_cli.datasets import DATASETS
-from normbench_cli.datasets._graphs.graphs import Sliceable, assemble
+from normbench_cli.datasets._graphs.dataset import make_graph_dataset
+from normbench_cli.datasets._graphs.loader import GraphLoader
 from normbench_cli.datasets.tu import text_file, tu_folder
 from normbench_cli.engine.crossval.folds import assign, cross_validate, make_folds
 from normbench_cli.engine.crossval.parallel import warm_up
@@ -33,7 +34,7 @@ PLAN = Plan(folds=3, epochs=4, batch_size=8, seed=9)
 FIRST_OF_MUTAG = [0, 1, 7, 0, 8, 3, 6, 4, 4, 0]
 
 
-def rings_and_paths(count: int = 30, seed: int = 0) -> Sliceable:
+def rings_and_paths(count: int = 30, seed: int = 0) -> GraphLoader:
     """Rings are one class, paths the other; tags at random."""
     generator = torch.Generator().manual_seed(seed)
     edges, graph, tags = [], [], []
@@ -44,7 +45,7 @@ def rings_and_paths(count: int = 30, seed: int = 0) -> Sliceable:
         graph += [number] * size
         tags += torch.randint(0, 3, (size,), generator=generator).tolist()
     labels = [number % 2 for number in range(count)]
-    return assemble("TOY", "here", tags, torch.tensor(edges).T, graph, labels).to(CPU)
+    return make_graph_dataset("TOY", "here", tags, torch.tensor(edges).T, graph, labels).to(CPU)
 
 
 def make_model(norm: str = "batchnorm") -> GCN:

@@ -13,7 +13,7 @@ import torch
 
 from normbench_cli import build
 from normbench_cli.config import make_config
-from normbench_cli.datasets._graphs.graphs import assemble
+from normbench_cli.datasets._graphs.dataset import make_graph_dataset
 from normbench_cli.datasets._images.memory import Dataset, Split
 from normbench_cli.engine.epoch_meter import EpochMeter
 from normbench_cli.engine.loop import set_rate, train_step
@@ -58,7 +58,7 @@ def test_every_model_of_images(step: Callable[..., Any], model: str) -> None:
 @pytest.mark.parametrize("model", MODELS_OF_GRAPHS)
 def test_every_model_of_graphs(model: str, norm: str) -> None:
     edges = torch.tensor([[0, 2, 3], [1, 3, 4]])
-    data = assemble("TOY", "here", "abcab", edges, [0, 0, 1, 1, 1], [0, 1]).to(META)
+    data = make_graph_dataset("TOY", "here", "abcab", edges, [0, 0, 1, 1, 1], [0, 1]).to(META)
     net = MODELS.build(model, norm=norm, num_classes=2, in_channels=3).to(META)
     optimizer = torch.optim.Adam(net.parameters())
     batch, labels = data.batch(torch.tensor([0, 1]))

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from normbench_cli.models import MODELS
-from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.factory import LayerFactory
 from normbench_cli.norms import NORMS
 from normbench_cli.registry import ACTIVATIONS
 
@@ -43,7 +43,7 @@ def test_resnet20_takes_every_norm(norm: str) -> None:
 
 @pytest.mark.parametrize("act", ACTIVATIONS.choices())
 def test_every_activation_is_a_function_of_one_tensor(act: str) -> None:
-    layer = Layers("none", act).activation()
+    layer = LayerFactory("none", act).activation()
     assert layer(torch.linspace(-3, 3, 7)).shape == (7,)
 
 
@@ -58,7 +58,7 @@ def test_every_activation_is_a_function_of_one_tensor(act: str) -> None:
     ],
 )
 def test_the_norm_decides_the_order(norm: str, order: list[str]) -> None:
-    assert kinds(Layers(norm, "tanh").conv(3, 4, 3, first=True)) == order
+    assert kinds(LayerFactory(norm, "tanh").conv_norm_act(3, 4, 3, first=True)) == order
 
 
 @pytest.mark.parametrize(
@@ -66,14 +66,14 @@ def test_the_norm_decides_the_order(norm: str, order: list[str]) -> None:
     [("batchnorm", ["Linear"]), ("popnorm", ["POPNorm", "Linear"]), ("popnorm:classifier=no", ["Linear"])],
 )
 def test_the_classifier_is_normalized_before_only(norm: str, order: list[str]) -> None:
-    assert kinds(Layers(norm).classifier(3, 4)) == order
+    assert kinds(LayerFactory(norm).classifier(3, 4)) == order
 
 
 @pytest.mark.parametrize(
     ("norm", "bias"), [("batchnorm", False), ("none", True), ("popnorm", True), ("bn:placement=before", True)]
 )
 def test_an_operation_has_a_bias_unless_the_norm_removes_it(norm: str, bias: bool) -> None:
-    conv = next(m for m in Layers(norm).conv(3, 4, 3).modules() if isinstance(m, nn.Conv2d))
+    conv = next(m for m in LayerFactory(norm).conv_norm_act(3, 4, 3).modules() if isinstance(m, nn.Conv2d))
     assert (conv.bias is not None) == bias
 
 

@@ -10,13 +10,14 @@ import pytest
 import torch
 from torch import nn
 
-from normbench_cli.datasets._graphs.graphs import GraphBatch, GraphDataset, assemble
+from normbench_cli.datasets._graphs.dataset import GraphDataset, make_graph_dataset
+from normbench_cli.datasets._graphs.loader import GraphBatch
 from normbench_cli.errors import UsageError
 from normbench_cli.models import MODELS
-from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.factory import LayerFactory
 from normbench_cli.models._blocks.graph import Dropout, PerGraph, PerNode
 from normbench_cli.models.gcn import GraphConvolution
-from normbench_cli.models.gin import NeighbourSum
+from normbench_cli.models.gin import NeighborSum
 from normbench_cli.norms import NORMS
 
 GRAPH_MODELS = [name for name, entry in MODELS.entries.items() if entry.facts.get("graphs")]
@@ -31,7 +32,9 @@ def toy(
 ) -> GraphDataset:
     """A path, a single node, and a triangle with an isolated node."""
     pairs = torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).T
-    return assemble("TOY", "here", list(tags), pairs, list(graph), [number % 2 for number in range(max(graph) + 1)])
+    return make_graph_dataset(
+        "TOY", "here", list(tags), pairs, list(graph), [number % 2 for number in range(max(graph) + 1)]
+    )
 
 
 def batch_of(data: GraphDataset) -> GraphBatch:
@@ -55,7 +58,7 @@ def test_graph_convolution_equals_gcnconv_and_the_dense_formula(geometric: Modul
     theirs.load_state_dict({"bias": ours.bias, "lin.weight": ours.linear.weight})
     y, expected = ours(x, batch_of(data)), theirs(x, data.edge_index)
     torch.testing.assert_close(y, expected, rtol=1e-6, atol=1e-6)
-    adjacency = batch_of(data).adjacency.to_dense()
+    adjacency = batch_of(data).normalized_adjacency.to_dense()
     torch.testing.assert_close(y, adjacency @ x @ ours.linear.weight.T + ours.bias, rtol=1e-6, atol=1e-6)
     weights = torch.randn_like(y)
     for ours_gradient, theirs_gradient in zip(
@@ -68,7 +71,7 @@ def test_graph_convolution_equals_gcnconv_and_the_dense_formula(geometric: Modul
 
 def test_neighbour_sum_equals_ginconv(geometric: ModuleType) -> None:
     data, x = toy(), torch.randn(8, 5)
-    ours = NeighbourSum(learn_eps=True)
+    ours = NeighborSum(learn_eps=True)
     nn.init.constant_(ours.eps, 0.3)
     theirs = geometric.GINConv(nn.Identity(), eps=0.3)
     torch.testing.assert_close(ours(x, batch_of(data)), theirs(x, data.edge_index))
@@ -81,13 +84,13 @@ def test_graphnorm_equals_torch_geometrics(geometric: ModuleType) -> None:
     with torch.no_grad():
         ours.alpha.copy_(alpha)
         theirs.mean_scale.copy_(alpha)
-    torch.testing.assert_close(ours(x, batch.graph, 3), theirs(x, batch.graph), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(ours(x, batch.graph_index, 3), theirs(x, batch.graph_index), rtol=1e-5, atol=1e-6)
 
 
 def test_graphnorm_on_a_regular_graph_gives_beta() -> None:
     """The nodes of a ring cannot be told apart, so with alpha = 1 nothing is left but beta."""
     ring = toy([(n, (n + 1) % 6) for n in range(6)], graph=[0] * 6, tags=[0] * 6)
-    layer = Layers("graphnorm").graph_norm(4)
+    layer = LayerFactory("graphnorm").graph_norm(4)
     nn.init.normal_(layer.layer.bias)
     batch = batch_of(ring)
     op = GraphConvolution(nn.Linear(1, 4, bias=False), 1, 4, bias=True)
@@ -99,7 +102,7 @@ def test_graphnorm_on_a_regular_graph_gives_beta() -> None:
 def test_auggraphnorm_at_phi_2_equals_graphnorm() -> None:
     batch, x = batch_of(toy()), torch.randn(8, 5)
     augmented, plain = (NORMS.build(name, num_features=5) for name in ("auggraphnorm:phi=2", "graphnorm"))
-    torch.testing.assert_close(augmented(x, batch.graph, 3), plain(x, batch.graph, 3), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(augmented(x, batch.graph_index, 3), plain(x, batch.graph_index, 3), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("norm", [*FITTING, "batchnorm:placement=before", "graphnorm:placement=before"])
@@ -162,7 +165,7 @@ def test_residual_sums_begin_with_the_second_block_and_dropout_is_last() -> None
             nn.init.zeros_(p)
     batch = batch_of(toy())
     first = net.blocks[0](batch.features, batch)
-    pooled = torch.zeros(3, 4).index_add(0, batch.graph, first)
+    pooled = torch.zeros(3, 4).index_add(0, batch.graph_index, first)
     net.eval()
     torch.testing.assert_close(net(batch), net.classifier(pooled))
     scores = net.train()(batch)
@@ -170,15 +173,15 @@ def test_residual_sums_begin_with_the_second_block_and_dropout_is_last() -> None
 
 
 def test_a_norm_placed_before_sees_the_input_of_the_convolution() -> None:
-    parts = list(Layers("batchnorm:placement=before").graph(lambda bias: nn.Linear(3, 4, bias=bias), 3, 4))
+    parts = list(LayerFactory("batchnorm:placement=before").graph_op(lambda bias: nn.Linear(3, 4, bias=bias), 3, 4))
     assert isinstance(parts[0], PerNode)
     assert parts[0].layer.num_features == 3
     assert parts[1].bias is not None
 
 
 def test_a_norm_of_graphs_is_told_the_graphs() -> None:
-    assert isinstance(Layers("graphnorm").graph_norm(4), PerGraph)
-    assert isinstance(Layers("batchnorm").graph_norm(4), PerNode)
+    assert isinstance(LayerFactory("graphnorm").graph_norm(4), PerGraph)
+    assert isinstance(LayerFactory("batchnorm").graph_norm(4), PerNode)
 
 
 def test_dropout_draws_from_its_own_generator() -> None:

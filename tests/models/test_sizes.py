@@ -12,7 +12,7 @@ from torch import nn
 from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.errors import UsageError
 from normbench_cli.models import MODELS
-from normbench_cli.models._blocks.factory import Layers
+from normbench_cli.models._blocks.factory import LayerFactory
 from normbench_cli.models.efficientnetb0 import drop_samples
 from normbench_cli.norms import NORMS
 
@@ -186,8 +186,8 @@ def test_models_compile_to_one_graph(model: Any) -> None:
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # of the compiler, to itself
 @pytest.mark.parametrize("norm", [name for name, entry in NORMS.entries.items() if not entry.facts.get("graphs")])
 def test_models_compile_to_one_graph_with_every_norm(norm: str) -> None:
-    layers = Layers(norm, "sigmoid")
-    conv, pool = layers.conv(3, 4, 3, first=True), nn.AdaptiveAvgPool2d(1)
+    layers = LayerFactory(norm, "sigmoid")
+    conv, pool = layers.conv_norm_act(3, 4, 3, first=True), nn.AdaptiveAvgPool2d(1)
     check_one_graph(nn.Sequential(conv, pool, nn.Flatten(), layers.classifier(4, 3)), 8)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from normbench_cli.datasets._graphs.graphs import GraphDataset, assemble
+from normbench_cli.datasets._graphs.dataset import GraphDataset, make_graph_dataset
 from normbench_cli.errors import NormbenchError
 
 MEND = "download the data set again, or mend the file"
@@ -79,4 +79,4 @@ def read_powerful_gnns(path: Path, name: str, degree: bool = False) -> GraphData
     if not labels:
         raise NormbenchError(f"{path} holds no graph", MEND)
     pairs = torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).T
-    return assemble(name, str(path), tags, pairs, owners, labels, degree)
+    return make_graph_dataset(name, str(path), tags, pairs, owners, labels, degree)

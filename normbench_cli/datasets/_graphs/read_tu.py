@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from normbench_cli.datasets._graphs.graphs import GraphDataset, assemble
+from normbench_cli.datasets._graphs.dataset import GraphDataset, make_graph_dataset
 from normbench_cli.errors import NormbenchError
 
 Row = tuple[int, ...]
@@ -34,7 +34,7 @@ def read_tu(folder: Path, name: str, degree: bool = False) -> GraphDataset:
                 f"the edge {source}, {target} goes from graph {owners[source - 1]} to graph {owners[target - 1]}",
             )
     pairs = torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).T - 1
-    return assemble(name, str(paths["A"]), tags, pairs, [owner - 1 for owner in owners], labels, degree)
+    return make_graph_dataset(name, str(paths["A"]), tags, pairs, [owner - 1 for owner in owners], labels, degree)
 
 
 def rows(path: Path, columns: int | None = None) -> list[Row]:

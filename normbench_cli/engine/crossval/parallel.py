@@ -49,7 +49,7 @@ def trained(folds: list[Fold], data: Sliceable, plan: Plan) -> Iterator[Fold | N
 
 def trained_here(folds: list[Fold], data: Sliceable, plan: Plan) -> Iterator[Fold | None]:
     """One after the other, in a thread."""
-    stop, pieces = threading.Event(), data.pieces(PIECE)
+    stop, pieces = threading.Event(), data.chunks(PIECE)
     pool = ThreadPoolExecutor(1, "fold")
     try:
         for fold in folds:
@@ -65,7 +65,7 @@ def trained_here(folds: list[Fold], data: Sliceable, plan: Plan) -> Iterator[Fol
 
 def trained_in_processes(folds: list[Fold], data: Sliceable, plan: Plan, workers: int) -> Iterator[Fold | None]:
     context = multiprocessing.get_context("fork")
-    pieces = data.pieces(PIECE)
+    pieces = data.chunks(PIECE)
     waiting = list(folds)
     running: dict[Connection, tuple[Any, Fold]] = {}
     for fold in folds:  # the caller sees in these how far a fold has come

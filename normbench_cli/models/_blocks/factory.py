@@ -1,7 +1,7 @@
-"""The builders that a model is given: an operation with its norm and activation, in the order the norm asks for.
+"""The factory that makes a model's layers: an operation with its norm and activation, in the order that the norm needs.
 
-A norm's placement decides: ``after`` gives op, norm, act; ``before`` gives norm, op, act (POP-Norm); ``weight`` wraps
-the op itself.  A model is written in these builders alone, so it never asks which norm it got.
+The norm's placement decides the order: ``after`` gives op, norm, act; ``before`` gives norm, op, act (POP-Norm);
+``weight`` wraps the op itself.  A model uses these methods only, so it never asks which norm it was given.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from normbench_cli.models._blocks.graph import GraphSequence, PerGraph, PerNode, check_sees
+from normbench_cli.models._blocks.graph import GraphSequence, PerGraph, PerNode, reject_degenerate_norm
 from normbench_cli.registry import ACTIVATIONS, NORMS, Spec
 
 
-class Layers:
+class LayerFactory:
     """Makes the layers of one model from a norm spec (``popnorm:kappa=4``, ``ws+gn``) and an activation."""
 
     def __init__(self, norm: str = "batchnorm", act: str = "relu") -> None:
@@ -34,13 +34,14 @@ class Layers:
         self._before = options.get("placement", own) == "before"
         self._first = options.get("first", True)
         self._of_graphs = bool(self._data_norm and self._data_norm.entry.facts.get("graphs"))
-        self._classifier = options.get("classifier", True) and not self._of_graphs  # it sees graphs, not their nodes
+        self._classifier = options.get("classifier", True) and not self._of_graphs  # its rows are graphs, not nodes
         self._removes_mean = bool(self._data_norm and self._data_norm.entry.facts.get("removes_mean"))
 
     def activation(self) -> nn.Module:
-        return ACTIVATIONS.build(self.act)
+        activation: nn.Module = ACTIVATIONS.build(self.act)
+        return activation
 
-    def conv(
+    def conv_norm_act(
         self,
         inputs: int,
         outputs: int,
@@ -52,74 +53,83 @@ class Layers:
         first: bool = False,
         bias: bool | None = None,
     ) -> nn.Sequential:
-        """A same-padded convolution with its norm and activation.
+        """A convolution with its norm and activation; odd kernels keep the image's size at stride 1.
 
-        act: False before a residual sum.  first: it sees the input itself, which a norm placed before may leave out.
-        bias: None lets the norm decide, since one that removes the mean after the op makes the bias pointless.
+        act: False before a residual sum.  first: it reads the model's input, which a norm placed before may skip.
+        bias: None lets the norm decide, since a norm that removes the mean after the op makes a bias pointless.
         """
 
         def op(with_bias: bool) -> nn.Module:
             return nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=with_bias)
 
-        return self._assemble(op, inputs, outputs, act=act, first=first, bias=bias)
+        return self._op_norm_act(op, inputs, outputs, act=act, first=first, bias=bias)
 
-    def linear(self, inputs: int, outputs: int, *, act: bool = True, first: bool = False) -> nn.Sequential:
-        """A hidden linear layer with its norm and activation."""
+    def linear_norm_act(self, inputs: int, outputs: int, *, act: bool = True, first: bool = False) -> nn.Sequential:
+        """A hidden linear layer with its norm and activation; arguments as for `conv_norm_act`."""
 
         def op(with_bias: bool) -> nn.Module:
             return nn.Linear(inputs, outputs, bias=with_bias)
 
-        return self._assemble(op, inputs, outputs, act=act, first=first)
+        return self._op_norm_act(op, inputs, outputs, act=act, first=first)
 
     def classifier(self, inputs: int, classes: int) -> nn.Module:
-        """The last linear layer: no norm after it; one placed before only where the norm's option says so."""
-        op = self._wrap(nn.Linear(inputs, classes), last=True)
+        """The last linear layer.  No norm follows it, and one placed before precedes it unless `classifier=false`."""
+        op = self.with_weight_norms(nn.Linear(inputs, classes), last=True)
         if self._before and self._classifier:
             return nn.Sequential(self._norm(inputs), op)
         return op
 
-    def preact_conv(
+    def norm_act_conv(
         self, inputs: int, outputs: int, kernel: int, stride: int = 1, *, first: bool = False
     ) -> nn.Sequential:
         """A convolution in pre-activation order (DenseNet): norm, act, op; for a norm placed before, act, norm, op.
 
-        Whatever reads its output normalizes it, so the bias follows the norm as in `conv`.
-        first: it sees the input itself, where there is nothing to activate.
+        The layer that reads its output normalizes it, so the bias follows the norm as in `conv_norm_act`.
+        first: it reads the model's input, which is neither normalized nor activated.
         """
         op = nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=self._bias())
-        before = [] if first else [self.preact(inputs)]
-        return nn.Sequential(*before, *self._norm_before(inputs, first), self._wrap(op))
+        before = [] if first else [self.norm_act(inputs)]
+        return nn.Sequential(*before, *self._norm_before(inputs, first), self.with_weight_norms(op))
 
-    def preact(self, features: int) -> nn.Sequential:
-        """Norm and activation alone, as at the end of a network in pre-activation order.
+    def norm_act(self, features: int) -> nn.Sequential:
+        """Norm and activation without an operation, as at the end of a network in pre-activation order.
 
-        A norm placed before has no operation to stand before here, and one of weights no weights: the activation stays.
+        Only the activation is left of a norm placed before, which has no operation to precede, and of a weight norm.
         """
         return nn.Sequential(*self._norm_after(features), self.activation())
 
-    def graph(
+    def graph_op(
         self, op: Callable[[bool], nn.Module], inputs: int, outputs: int, *, act: bool = True, first: bool = False
     ) -> nn.Module:
-        """An operation on nodes, called with (x, batch), with its norm and activation.  `op` is told whether to have a
-        bias."""
+        """A graph operation with its norm and activation, called with (x, batch).
+
+        op: makes the operation; its argument says whether to have a bias.  act, first: as for `conv_norm_act`.
+        """
         before = [self.graph_norm(inputs)] if self._before and (self._first or not first) else []
         after = [self.graph_norm(outputs)] if self._data_norm and not self._before else []
         end = [PerNode(self.activation())] if act else []
         return GraphSequence(*before, op(self._bias()), *after, *end)
 
     def graph_norm(self, features: int) -> nn.Module:
-        """The norm for nodes, called with (x, batch) whatever it is; one that makes no sense there is refused."""
+        """The norm of node features, called with (x, batch).  One that is meaningless for nodes is refused."""
         spec = str(self._data_norm)
         with torch.device("cpu"):
-            check_sees(NORMS.build(spec, num_features=features), features, spec, self._of_graphs)
+            reject_degenerate_norm(NORMS.build(spec, num_features=features), features, spec, self._of_graphs)
         norm = NORMS.build(spec, num_features=features)
         return PerGraph(norm) if self._of_graphs else PerNode(norm)
 
-    def weights(self, op: nn.Module) -> nn.Module:
-        """The operation with the norms of weights."""
-        return self._wrap(op)
+    def with_weight_norms(self, op: nn.Module, *, last: bool = False) -> nn.Module:
+        """The operation, wrapped in the weight norms of the spec.
 
-    def _assemble(
+        last: no norm follows the operation, so weight norms that rely on one are left out.
+        """
+        for spec in self._weight_norms:
+            if last and spec.entry.facts.get("only_before_norms"):
+                continue
+            op = NORMS.build(str(spec), op=op)
+        return op
+
+    def _op_norm_act(
         self,
         op: Callable[[bool], nn.Module],
         inputs: int,
@@ -129,12 +139,12 @@ class Layers:
         first: bool,
         bias: bool | None = None,
     ) -> nn.Sequential:
-        made = self._wrap(op(self._bias() if bias is None else bias))
+        made = self.with_weight_norms(op(self._bias() if bias is None else bias))
         end = [self.activation()] if act else []
         return nn.Sequential(*self._norm_before(inputs, first), made, *self._norm_after(outputs), *end)
 
     def _bias(self) -> bool:
-        """Whether an operation needs a bias: not if a norm after it takes it out again."""
+        """Whether an operation needs a bias: not if the norm after it removes the mean."""
         return self._before or not self._removes_mean
 
     def _norm_before(self, features: int, first: bool) -> list[nn.Module]:
@@ -148,12 +158,5 @@ class Layers:
             raise ValueError(
                 f"norm '{self._data_norm}' takes its statistics over the nodes of a graph: use it with gcn or gin"
             )
-        return NORMS.build(str(self._data_norm), num_features=features)
-
-    def _wrap(self, op: nn.Module, *, last: bool = False) -> nn.Module:
-        """The op with the norms of weights; no norm follows the last one, so those that count on one leave it alone."""
-        for spec in self._weight_norms:
-            if last and spec.entry.facts.get("only_before_norms"):
-                continue
-            op = NORMS.build(str(spec), op=op)
-        return op
+        norm: nn.Module = NORMS.build(str(self._data_norm), num_features=features)
+        return norm

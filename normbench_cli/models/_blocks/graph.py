@@ -1,7 +1,6 @@
-"""What networks of graphs are made of: parts called with (x, batch), whatever stands inside, and sums over neighbours.
+"""Building blocks of graph networks: modules called with (x, batch), sums over neighbors and over a graph's nodes.
 
-A batch has `features` (nodes, tags), `adjacency` and `neighbours` (symmetric sparse matrices), `graph` (the graph of
-each node) and `graphs` (how many).
+x is (nodes, features).  `GraphInput` lists what the blocks read of a batch.
 """
 
 from __future__ import annotations
@@ -13,85 +12,100 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 
-class Batch(Protocol):
-    """Graphs side by side, as the data sets cut them."""
+class GraphInput(Protocol):
+    """A batch of graphs, joined into one graph of unconnected parts."""
 
-    features: Tensor
-    adjacency: Tensor
-    neighbours: Tensor
-    graph: Tensor
-    graphs: int
+    @property
+    def features(self) -> Tensor:
+        """(nodes, tags)."""
+
+    @property
+    def normalized_adjacency(self) -> Tensor:
+        """D^-1/2 (A + I) D^-1/2, where D holds the degrees of A + I: (nodes, nodes), sparse, symmetric."""
+
+    @property
+    def adjacency(self) -> Tensor:
+        """A + I: (nodes, nodes), sparse, symmetric."""
+
+    @property
+    def graph_index(self) -> Tensor:
+        """(nodes,): the graph that each node belongs to."""
+
+    @property
+    def num_graphs(self) -> int: ...
 
 
 class GraphSequence(nn.ModuleList):
-    """Parts one after another, each called with (x, batch)."""
+    """Modules in sequence, each called with (x, batch)."""
 
     def __init__(self, *parts: nn.Module) -> None:
         super().__init__(parts)
 
-    def forward(self, x: Tensor, batch: Batch) -> Tensor:
+    def forward(self, x: Tensor, batch: GraphInput) -> Tensor:
         for part in self:
             x = part(x, batch)
         return x
 
 
 class PerNode(nn.Module):
-    """A layer that needs to know nothing of graphs: nodes are its rows."""
+    """A layer that treats every node as a row and ignores the graphs."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
         self.layer = layer
 
-    def forward(self, x: Tensor, batch: Batch) -> Tensor:
+    def forward(self, x: Tensor, batch: GraphInput) -> Tensor:
         y: Tensor = self.layer(x)
         return y
 
 
 class PerGraph(nn.Module):
-    """A norm that is told which graph each node belongs to."""
+    """A norm that takes its statistics over the nodes of each graph."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
         self.layer = layer
 
-    def forward(self, x: Tensor, batch: Batch) -> Tensor:
-        y: Tensor = self.layer(x, batch.graph, batch.graphs)
+    def forward(self, x: Tensor, batch: GraphInput) -> Tensor:
+        y: Tensor = self.layer(x, batch.graph_index, batch.num_graphs)
         return y
 
 
-class _Product(torch.autograd.Function):
-    """S x for a symmetric sparse S, whose gradient is S dy: no transpose has to be made."""
+class SymmetricSpMM(torch.autograd.Function):
+    """S x for a sparse symmetric S.  The gradient is S dy, so no transpose is computed."""
 
     @staticmethod
     def forward(ctx: Any, matrix: Tensor, x: Tensor) -> Tensor:
         ctx.matrix = matrix
-        return times(matrix, x)
+        return spmm(matrix, x)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor]:
-        return None, times(ctx.matrix, grad)
+        return None, spmm(ctx.matrix, grad)
 
 
-def times(matrix: Tensor, x: Tensor) -> Tensor:
-    """`matrix @ x`, written where it is to lie: `@` fills a matrix with zeros first and copies that once.  Torch has no
-    sparse product on `meta`, where only shapes are asked for."""
+def spmm(matrix: Tensor, x: Tensor) -> Tensor:
+    """`matrix @ x`, written straight into its result: `@` would fill a matrix with zeros first and copy it.
+
+    Torch has no sparse product on `meta`, where only the shape matters.
+    """
     y = x.new_empty(x.shape)
     return y if x.device.type == "meta" else y.addmm_(matrix, x, beta=0)
 
 
-def product(matrix: Tensor, x: Tensor) -> Tensor:
-    y: Tensor = _Product.apply(matrix, x)
+def symmetric_spmm(matrix: Tensor, x: Tensor) -> Tensor:
+    y: Tensor = SymmetricSpMM.apply(matrix, x)  # type: ignore[no-untyped-call]
     return y
 
 
-def sum_of_nodes(x: Tensor, batch: Batch) -> Tensor:
-    """(nodes, features) -> (graphs, features)."""
-    return x.new_zeros(batch.graphs, x.shape[1]).index_add(0, batch.graph, x)
+def global_add_pool(x: Tensor, batch: GraphInput) -> Tensor:
+    """The sum over each graph's nodes: (nodes, features) -> (graphs, features)."""
+    return x.new_zeros(batch.num_graphs, x.shape[1]).index_add(0, batch.graph_index, x)
 
 
 class Dropout(nn.Module):
-    """Dropout that can be given a random generator of its own, so that trainings side by side don't share one."""
+    """Dropout with an optional random generator of its own, so that concurrent trainings do not share one."""
 
     def __init__(self, p: float) -> None:
         super().__init__()
@@ -110,16 +124,19 @@ class Dropout(nn.Module):
         return f"p={self.p}"
 
 
-def check_sees(norm: nn.Module, features: int, name: str, of_graphs: bool) -> None:
-    """Refuse a norm that gives the same for any data, as one over the positions of a sample does: a node has one."""
+def reject_degenerate_norm(norm: nn.Module, features: int, name: str, per_graph: bool) -> None:
+    """Refuse a norm whose output does not depend on the data.
+
+    A norm over the positions of a sample is one: a node has a single position, so nothing is left of its value.
+    """
     x = torch.randn(4, features, generator=torch.Generator().manual_seed(0))
-    graph = torch.tensor([0, 0, 1, 1])
+    graph_index = torch.tensor([0, 0, 1, 1])
     with torch.no_grad():
         try:
-            y = norm(x, graph, 2) if of_graphs else norm(x)
+            y = norm(x, graph_index, 2) if per_graph else norm(x)
         except ValueError as error:
             raise ValueError(f"norm '{name}' does not fit the nodes of a graph: {error}") from error
-    if float((y - y[0]).abs().max()) <= 1e-3:  # rounding, which such a norm divides by a very small sd
+    if float((y - y[0]).abs().max()) <= 1e-3:  # not 0: such a norm divides rounding errors by a very small sd
         raise ValueError(
             f"norm '{name}' does not fit the nodes of a graph: its statistics are over values of which a node has one, "
             "so its output is the same for any data; use a norm over the batch, the graph or the features"

@@ -1,4 +1,4 @@
-"""Pooling whose gradients stay in the memory format of their data: channels-last layers after it keep their speed."""
+"""Pooling whose gradient keeps the memory format of its input, so that channels-last layers before it stay fast."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-def pixel_mean(x: Tensor) -> Tensor:
-    """(N, C, H, W) -> (N, C).  The gradient of a plain mean is spread out contiguously."""
+def global_avg_pool(x: Tensor) -> Tensor:
+    """(N, C, H, W) -> (N, C).  The gradient of `x.mean((2, 3))` would be contiguous."""
     return F.avg_pool2d(x, x.shape[2:]).flatten(1)
 
 
-def every(x: Tensor, stride: int) -> Tensor:
-    """One pixel of stride x stride, the first.  The gradient of a slice is contiguous."""
+def subsample(x: Tensor, stride: int) -> Tensor:
+    """Every stride-th pixel in both directions.  The gradient of a slice would be contiguous."""
     return F.avg_pool2d(x, 1, stride)

@@ -7,8 +7,8 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from normbench_cli.models._blocks.factory import Layers
-from normbench_cli.models._blocks.pooling import every, pixel_mean
+from normbench_cli.models._blocks.factory import LayerFactory
+from normbench_cli.models._blocks.pooling import global_avg_pool, subsample
 
 Option = Literal["A", "B"]
 
@@ -29,9 +29,11 @@ class Residual(nn.Module):
 class Basic(Residual):
     """Two 3x3 convolutions around a shortcut."""
 
-    def __init__(self, layers: Layers, inputs: int, width: int, stride: int, option: Option = "B") -> None:
+    def __init__(self, layers: LayerFactory, inputs: int, width: int, stride: int, option: Option = "B") -> None:
         super().__init__(
-            nn.Sequential(layers.conv(inputs, width, 3, stride), layers.conv(width, width, 3, act=False)),
+            nn.Sequential(
+                layers.conv_norm_act(inputs, width, 3, stride), layers.conv_norm_act(width, width, 3, act=False)
+            ),
             make_shortcut(layers, inputs, width, stride, option),
             layers.activation(),
         )
@@ -42,13 +44,13 @@ class Bottleneck(Residual):
 
     expansion = 4
 
-    def __init__(self, layers: Layers, inputs: int, width: int, stride: int, option: Option = "B") -> None:
+    def __init__(self, layers: LayerFactory, inputs: int, width: int, stride: int, option: Option = "B") -> None:
         outputs = width * self.expansion
         super().__init__(
             nn.Sequential(
-                layers.conv(inputs, width, 1),
-                layers.conv(width, width, 3, stride),
-                layers.conv(width, outputs, 1, act=False),
+                layers.conv_norm_act(inputs, width, 1),
+                layers.conv_norm_act(width, width, 3, stride),
+                layers.conv_norm_act(width, outputs, 1, act=False),
             ),
             make_shortcut(layers, inputs, outputs, stride, option),
             layers.activation(),
@@ -63,16 +65,16 @@ class PadShortcut(nn.Module):
         self.stride, self.extra = stride, extra
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.pad(every(x, self.stride), (0, 0, 0, 0, self.extra // 2, self.extra - self.extra // 2))
+        return F.pad(subsample(x, self.stride), (0, 0, 0, 0, self.extra // 2, self.extra - self.extra // 2))
 
 
-def make_shortcut(layers: Layers, inputs: int, outputs: int, stride: int, option: Option) -> nn.Module:
+def make_shortcut(layers: LayerFactory, inputs: int, outputs: int, stride: int, option: Option) -> nn.Module:
     """The input itself; where the shape changes, without parameters (A) or through a 1x1 convolution (B)."""
     if stride == 1 and inputs == outputs:
         return nn.Identity()
     if option == "A":
         return PadShortcut(stride, outputs - inputs)
-    return layers.conv(inputs, outputs, 1, stride, act=False)
+    return layers.conv_norm_act(inputs, outputs, 1, stride, act=False)
 
 
 class ResNet(nn.Module):
@@ -80,7 +82,7 @@ class ResNet(nn.Module):
 
     def __init__(
         self,
-        layers: Layers,
+        layers: LayerFactory,
         stem: nn.Module,
         block: type[Basic] | type[Bottleneck],
         widths: tuple[int, ...],
@@ -102,4 +104,4 @@ class ResNet(nn.Module):
         self.classifier = layers.classifier(inputs, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.classifier(pixel_mean(self.stages(self.stem(x))))
+        return self.classifier(global_avg_pool(self.stages(self.stem(x))))
