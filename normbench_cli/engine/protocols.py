@@ -145,8 +145,8 @@ class FoldData(Protocol):
         """The graphs with these indices (on the CPU) as one batch, and their labels."""
         ...
 
-    def pieces(self, most_nodes: int) -> Sequence[tuple[Inputs, Tensor]]:
-        """All graphs in order, in batches of about `most_nodes` nodes."""
+    def chunks(self, max_nodes: int) -> Sequence[tuple[Inputs, Tensor]]:
+        """All graphs in order, in batches of about `max_nodes` nodes."""
         ...
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from normbench_cli.datasets import DATASETS
-from normbench_cli.datasets._graphs.graphs import GraphDataset, assemble
+from normbench_cli.datasets._graphs.dataset import GraphDataset, make_graph_dataset
 from normbench_cli.datasets._images.memory import Dataset
 from normbench_cli.datasets._images.streaming import StreamedImages
 from normbench_cli.engine.protocols import GraphData, ImageData
@@ -28,6 +28,6 @@ def test_images_are_image_data_and_no_graphs(name: str) -> None:
 
 
 def test_graphs_are_graph_data_and_no_images() -> None:
-    data = assemble("TOY", "here", "abcab", torch.tensor([[0, 2, 3], [1, 3, 4]]), [0, 0, 1, 1, 1], [0, 1])
+    data = make_graph_dataset("TOY", "here", "abcab", torch.tensor([[0, 2, 3], [1, 3, 4]]), [0, 0, 1, 1, 1], [0, 1])
     assert isinstance(data, GraphData)
     assert not isinstance(data, ImageData)
