@@ -23,6 +23,7 @@ REGISTRIES = {
     "schedule": SCHEDULES,
 }
 LARGEST_SEED = 2**31 - 1
+GRID_FIELDS = ("norm", "act", "model", "data", "objective")  # each takes several values, which make a grid
 
 
 def setting(default: Any, sentence: str, *, identity: bool = True) -> Any:

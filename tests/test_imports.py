@@ -113,7 +113,7 @@ def is_slow_to_load(name: str) -> bool:
         if module is None and any(f"{name}.".startswith(f"{library}.") for library in SLOW_TO_LOAD):
             return True
         if module is not None:
-            to_see |= loaded_at_once(module) - seen
+            to_see |= (loaded_at_once(module) | (loaded_on_use(module) if name != module else set())) - seen
     return False
 
 
@@ -123,6 +123,14 @@ def loaded_at_once(module: str) -> set[str]:
     packages = [module.rsplit(".", cut)[0] for cut in range(module.count(".") + 1)]
     statements = (node for one in packages for node in run_time_imports(parsed(MODULES[one]), lazy=False))
     return {name for node in statements for name in names_in(node)}
+
+
+@cache
+def loaded_on_use(module: str) -> set[str]:
+    """What the `__getattr__` of a module imports, when one of its lazy attributes is used."""
+    tree = parsed(MODULES[module])
+    lazy = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "__getattr__"]
+    return {name for function in lazy for node in ast.walk(function) for name in names_in(node)}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -23,11 +23,11 @@ def upgrade(
     """Bring the database to the schema of this normbench, after a backup."""
     from normbench_cli import paths
     from normbench_cli.cli._output import print_json
-    from normbench_cli.store.location import read_location
+    from normbench_cli.store.location import parse_location
     from normbench_cli.store.schema import HEAD
     from normbench_cli.store.upgrade import upgrade
 
-    place = read_location(paths.database(db))
+    place = parse_location(paths.database(db))
     before, backup = upgrade(place)
     if json:
         print_json({"database": place.shown, "from": before, "to": HEAD, "backup": backup})
@@ -83,10 +83,10 @@ def backup(
     """Copy the database to a file; runs may go on meanwhile."""
     from normbench_cli import paths
     from normbench_cli.cli._output import print_json
-    from normbench_cli.store.location import read_location
+    from normbench_cli.store.location import parse_location
     from normbench_cli.store.upgrade import backup
 
-    place = read_location(paths.database(db))
+    place = parse_location(paths.database(db))
     made = backup(place, dest)
     if json:
         print_json({"database": place.shown, "backup": made})
@@ -105,9 +105,9 @@ def path(
     """Print where the database is."""
     from normbench_cli import paths
     from normbench_cli.cli._output import print_json
-    from normbench_cli.store.location import read_location
+    from normbench_cli.store.location import parse_location
 
-    place = read_location(paths.database(db))
+    place = parse_location(paths.database(db))
     shown = str(place.path or place.shown)
     if json:
         print_json({"database": shown, "exists": place.path.exists() if place.path else None})

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from normbench_cli import paths
 from normbench_cli.cli import _options
 from normbench_cli.errors import EXIT_OK, NormbenchError, UsageError
 
@@ -45,10 +46,9 @@ def report(
     quiet: _options.Quiet = False,
 ) -> int:
     """Compare recorded runs: grouped by the settings that vary, mean ± sd (n) over the seeds."""
-    from normbench_cli import paths
     from normbench_cli.cli._output import hint, print_json, print_table
     from normbench_cli.reporting import render
-    from normbench_cli.reporting.collect import NothingMeasured, Question, collect
+    from normbench_cli.reporting.collect import NothingMeasured, ReportQuery, collect
     from normbench_cli.reporting.curves import curves
     from normbench_cli.reporting.curves import write as write_curve
     from normbench_cli.store import Store
@@ -58,7 +58,7 @@ def report(
     for name in forms:
         if name not in render.FILES:
             raise UsageError(f"--format {name} is not one of {', '.join(render.FILES)}", "choose one or more of them")
-    question = Question(metric or [], split_words(by), where or [], tag, kind, at)
+    question = ReportQuery(metric or [], split_words(by), where or [], tag, kind, at)
     try:
         with Store.open(db, write=False) as store:
             found = collect(store, question)

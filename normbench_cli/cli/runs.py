@@ -9,12 +9,12 @@ import typer
 
 from normbench_cli.cli import _options
 from normbench_cli.errors import EXIT_ERROR, EXIT_OK, NormbenchError, UsageError
+from normbench_cli.store.status import STATUSES
 
 if TYPE_CHECKING:
     from normbench_cli.store import Store
     from normbench_cli.store.schema import Run
 
-STATES = ("running", "finished", "failed", "diverged", "interrupted")
 EPOCHS_SHOWN = 8
 
 app = typer.Typer(help="Look after what is recorded.", no_args_is_help=True)
@@ -22,7 +22,7 @@ app = typer.Typer(help="Look after what is recorded.", no_args_is_help=True)
 
 @app.command("list")
 def list_runs(
-    state: Annotated[str | None, typer.Option("--state", help=f"Only runs that are {', '.join(STATES)}.")] = None,
+    state: Annotated[str | None, typer.Option("--state", help=f"Only runs that are {', '.join(STATUSES)}.")] = None,
     tag: _options.Tag = None,
     where: _options.Where = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="At most so many, the newest; 0 for all.")] = 30,
@@ -36,14 +36,14 @@ def list_runs(
     from normbench_cli.registry import suggest
     from normbench_cli.store import Store
     from normbench_cli.store.location import NoDatabase
-    from normbench_cli.store.queries import metrics_frame, read_where, runs_frame
+    from normbench_cli.store.queries import metrics_frame, parse_where, runs_frame
 
-    if state is not None and state not in STATES:
-        raise UsageError(f"no run is ever '{state}'", suggest(state, list(STATES)))
-    accepted = read_where(where or [])
+    if state is not None and state not in STATUSES:
+        raise UsageError(f"no run is ever '{state}'", suggest(state, list(STATUSES)))
+    accepted = parse_where(where or [])
     try:
         with Store.open(db, write=False) as store:
-            frame = runs_frame(store, state=state, tag=tag, where=accepted)
+            frame = runs_frame(store, status=state, tag=tag, where=accepted)
             every, frame = len(frame), frame.head(limit or len(frame))
             values = metrics_frame(store, frame["id"].tolist(), None if json else ["test/accuracy"])
     except NoDatabase as error:
@@ -69,7 +69,7 @@ def list_runs(
 def listed(row: dict[str, Any], metrics: dict[str, float]) -> dict[str, Any]:
     own = ("id", "kind", "fingerprint", "message", "tag", "note", "started_at", "finished_at")
     return (
-        {"id": row["id"], "status": row["state"]}
+        {"id": row["id"], "status": row["status"]}
         | {name: row[name] for name in (*own, "config")}
         | {"metrics": metrics}
     )
@@ -79,7 +79,7 @@ def short(row: dict[str, Any], accuracy: float | None) -> dict[str, str]:
     words = {name: str(row[name]) for name in ("norm", "act", "model", "data", "seed")}
     return {
         "run": row["id"],
-        "state": row["state"],
+        "state": row["status"],
         **words,
         **({"tag": row["tag"]} if row["tag"] else {}),
         "accuracy": "-" if accuracy is None else f"{accuracy:.2%}",
@@ -132,7 +132,7 @@ def show_run(
 def everything(run: Run) -> dict[str, Any]:
     names = ("id", "kind", "fingerprint", "message", "tag", "note", "argv", "started_at", "heartbeat_at", "finished_at")
     facts = {name: getattr(run, name) for name in (*names, "host", "pid")}
-    return {"id": run.id, "status": run.state} | facts | {"config": run.config, "environment": run.environment.facts}
+    return {"id": run.id, "status": run.status} | facts | {"config": run.config, "environment": run.environment.facts}
 
 
 def text(value: Any) -> str:
@@ -176,7 +176,7 @@ def remove(
     with Store.open(db, create=False) as store:
         found = {run.id: run for run in map(store.find, runs)}  # all of them first: a wrong name removes nothing
         for run in found.values():
-            if run.state == "running" and not force:
+            if run.status == "running" and not force:
                 raise NormbenchError(f"run {run.id} is running", "wait for its end, or remove it with --force")
         if not yes and not agreed(list(found.values()), ask=not json):
             hint("nothing was removed", quiet)
@@ -193,7 +193,7 @@ def agreed(runs: list[Run], ask: bool) -> bool:
     if not ask or not sys.stdin.isatty():
         raise UsageError("there is nobody to ask whether to remove runs", "say so with --yes")
     for run in runs:
-        typer.echo(f"{run.id}  {run.norm} {run.act} {run.model} {run.data} seed {run.seed}  {run.state}", err=True)
+        typer.echo(f"{run.id}  {run.norm} {run.act} {run.model} {run.data} seed {run.seed}  {run.status}", err=True)
     return typer.confirm(f"Remove {'this run' if len(runs) == 1 else f'these {len(runs)} runs'}?", err=True)
 
 

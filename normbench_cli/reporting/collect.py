@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from normbench_cli.config import FIELDS
+from normbench_cli.config import FIELDS, GRID_FIELDS
 from normbench_cli.errors import EXIT_NOTHING_MEASURED, NormbenchError, UsageError
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.reporting import tables
 from normbench_cli.store import Store
-from normbench_cli.store.queries import metrics_frame, read_where, runs_frame
+from normbench_cli.store.queries import metrics_frame, parse_where, runs_frame
 
-USUAL = (
+DEFAULT_METRICS = (
     "test/accuracy",
     "train/loss",
     "validation/accuracy@curve_best",
@@ -35,7 +35,7 @@ class NothingMeasured(NormbenchError):
 
 
 @dataclass(frozen=True)
-class Question:
+class ReportQuery:
     """What a report is asked for."""
 
     metrics: Sequence[str] = ()
@@ -61,35 +61,35 @@ class Report:
         return tables.display(self.groups, self.summary, self.shown, self.metrics)
 
 
-def chosen_runs(store: Store, question: Question) -> tuple[pd.DataFrame, pd.DataFrame, list[str], list[str]]:
+def chosen_runs(store: Store, question: ReportQuery) -> tuple[pd.DataFrame, pd.DataFrame, list[str], list[str]]:
     """The runs with their group, the groups, the fields of a group, and those that tell groups apart."""
     for name in question.by:
         if name not in FIELDS:
             raise UsageError(f"--by {name}: there is no such setting", suggest(name, list(FIELDS)))
-    runs = runs_frame(store, kind=question.kind, tag=question.tag, where=read_where(question.where))
+    runs = runs_frame(store, kind=question.kind, tag=question.tag, where=parse_where(question.where))
     if runs.empty:
         narrowed = question.where or question.tag
         do = "loosen --where or --tag, see `normbench runs list`" if narrowed else "`normbench train` makes some"
         raise NothingMeasured(f"no run of kind '{question.kind}' is recorded" + (" like that" if narrowed else ""), do)
     runs = tables.one_per_fingerprint(runs)
     differ = tables.varying(runs)
-    fields = list(question.by) or [*tables.WORDS, *(name for name in differ if name not in tables.WORDS)]
+    fields = list(question.by) or [*GRID_FIELDS, *(name for name in differ if name not in GRID_FIELDS)]
     shown = list(question.by) or differ or ["norm", "act", "model", "data"]
     runs, groups = tables.grouped(runs, fields)
     return runs, groups, fields, shown
 
 
-def collect(store: Store, question: Question) -> Report:
-    share, epoch = read_at(question.at)
+def collect(store: Store, question: ReportQuery) -> Report:
+    share, epoch = parse_at(question.at)
     runs, groups, fields, shown = chosen_runs(store, question)
     differ = tables.varying(runs)
     values = measured(store, runs, question.metrics, share, epoch)
     summary = tables.summaries(runs, values)
     recorded = set(summary["metric"])
-    metrics = list(dict.fromkeys(question.metrics)) or [name for name in USUAL if name in recorded]
+    metrics = list(dict.fromkeys(question.metrics)) or [name for name in DEFAULT_METRICS if name in recorded]
     metrics = metrics or sorted(recorded)
-    if not recorded and not (runs["state"] == "diverged").any():
-        states = ", ".join(f"{count} {state}" for state, count in runs["state"].value_counts().items())
+    if not recorded and not (runs["status"] == "diverged").any():
+        states = ", ".join(f"{count} {state}" for state, count in runs["status"].value_counts().items())
         raise NothingMeasured(f"nothing is measured yet in these runs ({states})", "see `normbench runs list`")
     pooled = [name for name in differ if name not in fields]
     notes = captions(runs, summary, share, epoch, pooled, [name for name in fields if name not in shown])
@@ -100,9 +100,9 @@ def measured(
     store: Store, runs: pd.DataFrame, metrics: Sequence[str], share: float | None, epoch: int | None
 ) -> pd.DataFrame:
     """The values of the finished runs; a metric that was asked for and that none of them has stops here."""
-    finished = runs.loc[runs["state"] == "finished", "id"].tolist()
+    finished = runs.loc[runs["status"] == "finished", "id"].tolist()
     at_some_time = share is not None or epoch is not None
-    values = metrics_frame(store, finished, metrics or USUAL, curve=at_some_time)
+    values = metrics_frame(store, finished, metrics or DEFAULT_METRICS, curve=at_some_time)
     if values.empty and not metrics:
         values = metrics_frame(store, finished, curve=at_some_time)
     if share is not None:
@@ -116,7 +116,7 @@ def measured(
     return values
 
 
-def read_at(text: str) -> tuple[float | None, int | None]:
+def parse_at(text: str) -> tuple[float | None, int | None]:
     """``50%`` -> a share of the schedule; ``epoch 10`` or ``10`` -> an epoch; nothing -> the end."""
     if not text:
         return None, None

@@ -12,7 +12,7 @@ import pandas as pd
 
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.reporting import tables
-from normbench_cli.reporting.collect import NothingMeasured, Question, chosen_runs
+from normbench_cli.reporting.collect import NothingMeasured, ReportQuery, chosen_runs
 from normbench_cli.reporting.robustness import by_strength
 from normbench_cli.store import Store
 from normbench_cli.store.metric_names import unit_of
@@ -21,7 +21,7 @@ from normbench_cli.store.queries import metrics_frame, series, series_names
 MOST_POINTS = 400  # of a curve; a longer series is averaged over stretches
 
 
-def curves(store: Store, question: Question, name: str) -> pd.DataFrame:
+def curves(store: Store, question: ReportQuery, name: str) -> pd.DataFrame:
     """Columns group (in words), at, unit_of_at (step, epoch or a parameter), mean, sd, n: for each group over its
     finished runs.
 
@@ -29,7 +29,7 @@ def curves(store: Store, question: Question, name: str) -> pd.DataFrame:
     neither, goes by the strength of that.
     """
     runs, groups, _, shown = chosen_runs(store, replace(question, metrics=(name,)))
-    finished = runs[runs["state"] == "finished"]
+    finished = runs[runs["status"] == "finished"]
     found = by_step(store, finished, name)
     unit = "step"
     if found.empty:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from normbench_cli.reporting.collect import Report
-from normbench_cli.reporting.tables import OTHERS
+from normbench_cli.reporting.tables import UNFINISHED
 
 STATISTICS = ("mean", "sd", "n", "min", "max", "ci95_low", "ci95_high")
 
@@ -31,9 +31,9 @@ def escape(cell: str) -> str:
 
 def to_csv(report: Report) -> str:
     """A row a group and metric, numbers as they are (accuracy as a fraction)."""
-    counted = report.groups[[*report.fields, *OTHERS]]
+    counted = report.groups[[*report.fields, *UNFINISHED]]
     table = report.summary.join(counted, on="group")
-    return table[[*report.fields, "metric", *STATISTICS, *OTHERS]].to_csv(index=False, lineterminator="\n")
+    return table[[*report.fields, "metric", *STATISTICS, *UNFINISHED]].to_csv(index=False, lineterminator="\n")
 
 
 def to_json(report: Report) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def to_json(report: Report) -> dict[str, Any]:
     for group, facts in zip(report.groups.index, report.groups.to_dict("records"), strict=True):
         rows.append(
             {name: facts[name] for name in report.fields}
-            | {"n": facts["n"], "not_in_mean": {state: facts[state] for state in OTHERS if facts[state]}}
+            | {"n": facts["n"], "not_in_mean": {state: facts[state] for state in UNFINISHED if facts[state]}}
             | {"metrics": found.get(group, {})}
         )
     return {"rows": rows}

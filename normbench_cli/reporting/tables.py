@@ -14,15 +14,14 @@ from normbench_cli.config import IDENTITY
 from normbench_cli.registry.spec import format_value
 from normbench_cli.reporting.statistics import summarize
 from normbench_cli.store.metric_names import unit_of
+from normbench_cli.store.status import WITH_RESULT
 
-WORDS = ("norm", "act", "model", "data", "objective")
-RESULTS = ("finished", "diverged")
-OTHERS = ("diverged", "failed", "interrupted", "running")  # counted beside the mean
+UNFINISHED = ("diverged", "failed", "interrupted", "running")  # counted beside the mean
 
 
 def one_per_fingerprint(runs: pd.DataFrame) -> pd.DataFrame:
     """A run that was repeated is not another seed: its newest result counts, or without one the newest try."""
-    newest = runs.assign(has_result=runs["state"].isin(RESULTS)).sort_values(
+    newest = runs.assign(has_result=runs["status"].isin(WITH_RESULT)).sort_values(
         ["has_result", "started_at"], ascending=False, kind="stable"
     )
     return newest.drop_duplicates("fingerprint").drop(columns="has_result")
@@ -39,8 +38,8 @@ def grouped(runs: pd.DataFrame, fields: Sequence[str]) -> tuple[pd.DataFrame, pd
     order = {key: number for number, key in enumerate(sorted(set(keys), key=sort_key))}
     runs = runs.assign(group=[order[key] for key in keys])
     groups = pd.DataFrame(list(order), columns=list(fields), index=range(len(order)), dtype=object)
-    counts = pd.crosstab(runs["group"], runs["state"])
-    for name, state in (("n", "finished"), *((state, state) for state in OTHERS)):
+    counts = pd.crosstab(runs["group"], runs["status"])
+    for name, state in (("n", "finished"), *((state, state) for state in UNFINISHED)):
         groups[name] = counts.get(state, 0)
     return runs, groups
 
@@ -58,7 +57,7 @@ def sort_key(key: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def summaries(runs: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     """A row a group and metric: mean, sd, n, min, max and the 95 % interval over the group's finished runs."""
-    finished = runs.loc[runs["state"] == "finished", ["id", "group"]]
+    finished = runs.loc[runs["status"] == "finished", ["id", "group"]]
     joined = finished.merge(values, left_on="id", right_on="run_id")
     rows = [
         {"group": group, "metric": metric, **asdict(summarize(found.tolist()))}
@@ -84,9 +83,9 @@ def display(groups: pd.DataFrame, summary: pd.DataFrame, fields: Sequence[str], 
     shown = pd.DataFrame({field: groups[field].map(format_value) for field in fields}, index=groups.index)
     for metric in metrics:
         shown[heading(metric)] = [cells.get((group, metric), "-") for group in groups.index]
-    if groups[list(OTHERS)].to_numpy().any():
+    if groups[list(UNFINISHED)].to_numpy().any():
         shown["not in the mean"] = [
-            ", ".join(f"{count} {state}" for state in OTHERS if (count := group[state])) or "-"
+            ", ".join(f"{count} {state}" for state in UNFINISHED if (count := group[state])) or "-"
             for group in groups.to_dict("records")
         ]
     return shown.astype(str)

@@ -41,8 +41,8 @@ def check(run_id: str, store: Store, cells: Sequence[Cell]) -> None:
 
 def config_of(run_id: str, store: Store) -> RunConfig:
     run = store.find(run_id)
-    if run.state != "finished":
-        raise NormbenchError(f"run {run.id} is {run.state}", "only a finished run can be evaluated")
+    if run.status != "finished":
+        raise NormbenchError(f"run {run.id} is {run.status}", "only a finished run can be evaluated")
     if run.config.get("folds"):
         raise NormbenchError(f"run {run.id} is a cross-validation, which keeps no model", "see `normbench runs show`")
     return make_config(run.config)

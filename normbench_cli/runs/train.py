@@ -21,6 +21,7 @@ from normbench_cli.engine.loop import Training, fit
 from normbench_cli.errors import NormbenchError, first_sentence
 from normbench_cli.runs.environment import environment
 from normbench_cli.store import Store
+from normbench_cli.store.status import WITH_RESULT
 
 SECONDS_BETWEEN_BEATS = 15
 Watch = Callable[[Progress | Record | Notice], None]
@@ -132,12 +133,12 @@ def resume(text: str, store: Store, watch: Watch = lambda record: None) -> RunRe
     """Go on with a run that ended early, from its newest whole checkpoint, as if it had never stopped."""
     paths.set_compile_cache()
     run = store.find(text)
-    if run.state == "running":  # who kills a run and resumes it at once need not wait until it counts as silent
+    if run.status == "running":  # who kills a run and resumes it at once need not wait until it counts as silent
         store.sweep(grace=timedelta(0))
         run = store.find(text)
-    if run.state in ("finished", "diverged"):
-        raise NormbenchError(f"run {run.id} is {run.state}", "only a run that ended early can be resumed")
-    if run.state == "running":
+    if run.status in WITH_RESULT:
+        raise NormbenchError(f"run {run.id} is {run.status}", "only a run that ended early can be resumed")
+    if run.status == "running":
         raise NormbenchError(f"run {run.id} is running, in process {run.pid} on {run.host}", "stop it first")
     config = make_config(run.config)
     if config.folds:

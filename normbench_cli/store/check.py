@@ -35,7 +35,7 @@ def check(store: Store) -> Health:
         return health  # counts of a damaged file mean nothing
     moment = now()
     with store.reading() as session:
-        running = session.scalars(select(Run).where(Run.state == "running"))
+        running = session.scalars(select(Run).where(Run.status == "running"))
         health.zombies = [run.id for run in running if is_gone(run, moment)]
         for name, table in Base.metadata.tables.items():
             health.rows[name] = session.scalar(select(func.count()).select_from(table)) or 0

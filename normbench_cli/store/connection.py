@@ -58,7 +58,7 @@ def version_of(location: Location) -> str | None:
         return file_version(location.path)
     engine = server_engine(location)
     try:
-        with explain(location), engine.connect() as connection:
+        with translate_errors(location), engine.connect() as connection:
             tables = set(inspect(connection).get_table_names())
             if VERSION_TABLE in tables:
                 rows = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars()
@@ -73,15 +73,15 @@ def version_of(location: Location) -> str | None:
 
 
 @contextmanager
-def explain(location: Location) -> Iterator[None]:
+def translate_errors(location: Location) -> Iterator[None]:
     """The database's errors as one line each that says what to do."""
     try:
         yield
     except (SqlError, sqlite3.Error) as error:
-        raise DatabaseError(*meaning(location, error)) from error
+        raise DatabaseError(*error_message(location, error)) from error
 
 
-def meaning(location: Location, error: SqlError | sqlite3.Error) -> tuple[str, str]:
+def error_message(location: Location, error: SqlError | sqlite3.Error) -> tuple[str, str]:
     cause = " ".join(str(error.orig if isinstance(error, SqlError) else error).split())
     name = f"the database {location.shown}"
     if isinstance(error, IntegrityError):

@@ -19,7 +19,7 @@ from normbench_cli.store.schema import HEAD, VERSION_TABLE
 BUSY_SECONDS = 30
 MAGIC = b"SQLite format 3\0"
 CHOOSE = "name another file with --db or NORMBENCH_DB"
-HELD: list[Path] = []  # the files that this process holds open
+OPEN_FILES: list[Path] = []  # the files that this process holds open
 RESTORE = "restore a backup (see `normbench db backup`), or " + CHOOSE
 
 
@@ -47,8 +47,8 @@ class Location:
 
     @property
     def reading(self) -> str:
-        """How SQLite opens it to read beside those who write; a glance is all that a read-only one allows."""
-        return "mode=rw" if self.path is None or self.writable else glance(self.path)
+        """How SQLite opens it to read beside those who write; a readonly_query is all that a read-only one allows."""
+        return "mode=rw" if self.path is None or self.writable else readonly_query(self.path)
 
     def ensure_writable(self) -> None:
         """Stop with one line if this database cannot be written, or made."""
@@ -62,7 +62,7 @@ class Location:
             paths.ensure_writable(self.path.parent, "--db or NORMBENCH_DB", "a file in a folder")
 
 
-def read_location(text: str) -> Location:
+def parse_location(text: str) -> Location:
     """A path or an SQLAlchemy URL, as a person writes it."""
     if "://" not in text:
         path = Path(text).expanduser()
@@ -88,7 +88,7 @@ def connect(path: Path, query: str = "mode=rw") -> sqlite3.Connection:
     )
 
 
-def glance(path: Path) -> str:
+def readonly_query(path: Path) -> str:
     """How to open a file and leave no trace; what is still in its log must be read through the log."""
     return "mode=ro" if has_log(path) else "immutable=1"
 
@@ -103,16 +103,16 @@ def has_log(path: Path) -> bool:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[None]:
+def hold_open(path: Path) -> Iterator[None]:
     """Meanwhile transactions are quick.  When the last connection to a file is closed SQLite brings its log into it,
     which waits for the disk twice; while an idle one is open it does so when the log has grown."""
     with closing(connect(path)) as idle:
         idle.execute("PRAGMA schema_version").fetchall()  # only now it has the file open
-        HELD.append(path.resolve())
+        OPEN_FILES.append(path.resolve())
         try:
             yield
         finally:
-            HELD.remove(path.resolve())
+            OPEN_FILES.remove(path.resolve())
 
 
 def sync_log(path: Path) -> None:
@@ -136,9 +136,9 @@ def file_version(path: Path) -> str | None:
             return None
         if not path.is_file():
             raise DatabaseError(f"the database {path} is not a regular file", CHOOSE)
-        if path.resolve() not in HELD:  # closing a file that it holds, a process loses its locks on it
+        if path.resolve() not in OPEN_FILES:  # closing a file that it holds, a process loses its locks on it
             check_header(path)
-        with closing(connect(path, glance(path))) as connection:
+        with closing(connect(path, readonly_query(path))) as connection:
             listing = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             tables = [name for (name,) in listing]
             if VERSION_TABLE in tables:

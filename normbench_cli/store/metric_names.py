@@ -1,4 +1,4 @@
-"""Names of metrics: ``split/name@condition``, their unit, which direction is better, how a person reads them."""
+"""Names of metrics: ``split/name@condition``, and their units."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ UNITS = {  # by the last piece of the name; a suffix of the name itself says the
     "damaged_images": "images",
 }
 SUFFIXES = {"_ms": "ms", "_bytes": "bytes", "_s": "s"}
-MORE_IS_BETTER = ("accuracy", "worst_group_accuracy", "accuracy_clip_only", "samples_per_s")
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,3 @@ def unit_of(full: str) -> str:
     if last in UNITS:
         return UNITS[last]
     return next((unit for suffix, unit in SUFFIXES.items() if last.endswith(suffix)), "")
-
-
-def more_is_better(full: str) -> bool:
-    return parse_metric(full).name.endswith(MORE_IS_BETTER)

@@ -14,10 +14,10 @@ from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import read_value, suggest
 from normbench_cli.store.metric_names import MetricName, parse_metric
 from normbench_cli.store.rows import unpack
-from normbench_cli.store.schema import Metric, Run, Sample
-from normbench_cli.store.store import MANY, Store
+from normbench_cli.store.schema import Metric, Run, SeriesChunk
+from normbench_cli.store.store import IN_LIMIT, Store
 
-COLUMNS = (Run.id, Run.kind, Run.fingerprint, Run.state, Run.message, Run.started_at, Run.finished_at)
+COLUMNS = (Run.id, Run.kind, Run.fingerprint, Run.status, Run.message, Run.started_at, Run.finished_at)
 OWN = (Run.tag, Run.note)  # a run's tag and note may change later; its config says how they were
 NAME = (Metric.split, Metric.name, Metric.condition)
 DEFAULTS = {name: default_of(name) for name in FIELDS}
@@ -27,7 +27,7 @@ def runs_frame(
     store: Store,
     *,
     kind: str | None = None,
-    state: str | None = None,
+    status: str | None = None,
     tag: str | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
 ) -> pd.DataFrame:
@@ -36,7 +36,7 @@ def runs_frame(
     The column ``config`` has the settings as they were recorded.
     """
     query = select(*COLUMNS, *OWN, Run.config).order_by(Run.started_at.desc(), Run.id)
-    for column, value in ((Run.kind, kind), (Run.state, state), (Run.tag, tag)):
+    for column, value in ((Run.kind, kind), (Run.status, status), (Run.tag, tag)):
         if value is not None:
             query = query.where(column == value)
     with store.reading() as session:
@@ -61,7 +61,7 @@ def settings(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
     return DEFAULTS | plain if kind == "train" else plain
 
 
-def read_where(pairs: Iterable[str]) -> dict[str, list[str]]:
+def parse_where(pairs: Iterable[str]) -> dict[str, list[str]]:
     """``key=value`` words; a key given twice accepts both values."""
     accepted: dict[str, list[str]] = {}
     for pair in pairs:
@@ -97,7 +97,7 @@ def metrics_frame(
         picked = picked.where(Metric.epoch.is_not(None))
     if names is not None:
         picked = picked.where(or_(*(is_named(name) for name in names)))
-    if run_ids is not None and len(run_ids) <= MANY:
+    if run_ids is not None and len(run_ids) <= IN_LIMIT:
         picked = picked.where(Metric.run_id.in_(run_ids))
     columns = (Metric.run_id, *NAME, Metric.epoch, Metric.value)
     return read_metrics(store, select(*columns).where(Metric.id.in_(picked)).order_by(Metric.id), run_ids)
@@ -125,12 +125,12 @@ def is_named(full: str) -> Any:
 def series_names(store: Store, run_id: str) -> list[str]:
     """The raw series of a run."""
     with store.reading() as session:
-        return sorted(set(session.scalars(select(Sample.name).where(Sample.run_id == run_id))))
+        return sorted(set(session.scalars(select(SeriesChunk.name).where(SeriesChunk.run_id == run_id))))
 
 
 def series(store: Store, run_id: str, name: str) -> pd.Series:
     """A raw series of a run, its stretches put together; the index counts the steps."""
-    query = select(Sample).where(Sample.run_id == run_id, Sample.name == name).order_by(Sample.id)
+    query = select(SeriesChunk).where(SeriesChunk.run_id == run_id, SeriesChunk.name == name).order_by(SeriesChunk.id)
     with store.reading() as session:
         stretches = list(session.scalars(query))
     steps = [step for s in stretches for step in range(s.first_step, s.first_step + s.count)]

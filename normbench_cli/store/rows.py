@@ -38,7 +38,7 @@ def metric_rows(run_id: str, metrics: Mapping[str, float], epoch: int | None, st
     return rows
 
 
-def sample_row(run_id: str, name: str, values: Iterable[float], epoch: int | None, first_step: int) -> dict[str, Any]:
+def series_row(run_id: str, name: str, values: Iterable[float], epoch: int | None, first_step: int) -> dict[str, Any]:
     count, data = pack(values)
     return {
         "run_id": run_id,

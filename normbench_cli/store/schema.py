@@ -28,12 +28,11 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 HEAD = "0001"
 VERSION_TABLE = "normbench_schema_version"  # alembic's default may be taken by another program
-STATES = ("running", "finished", "failed", "diverged", "interrupted")
 
 RowId = BigInteger().with_variant(Integer, "sqlite")
 
 
-class Number(TypeDecorator[float]):
+class NanFloat(TypeDecorator[float]):
     """A float that may be infinite or not a number.
 
     SQLite keeps infinities but turns NaN into NULL, so NULL is how NaN is written; what was not measured has no row.
@@ -49,7 +48,7 @@ class Number(TypeDecorator[float]):
         return float("nan") if value is None else value
 
 
-class Moment(TypeDecorator[datetime]):
+class UtcDateTime(TypeDecorator[datetime]):
     """A time, kept in UTC without a zone (SQLite has none) and given back with one."""
 
     impl = DateTime
@@ -91,7 +90,7 @@ class Run(Base):
     id: Mapped[str] = mapped_column(String(8), primary_key=True)
     kind: Mapped[str] = mapped_column(String(20))
     fingerprint: Mapped[str] = mapped_column(String(64), index=True)
-    state: Mapped[str] = mapped_column(String(20), index=True)
+    status: Mapped[str] = mapped_column("state", String(20), index=True)  # one of STATUSES
     message: Mapped[str] = mapped_column(Text)
     norm: Mapped[str] = mapped_column(String(500))
     act: Mapped[str] = mapped_column(String(500))
@@ -103,9 +102,9 @@ class Run(Base):
     tag: Mapped[str] = mapped_column(String(200), index=True)
     note: Mapped[str] = mapped_column(Text)
     argv: Mapped[list[str]] = mapped_column(JSON)  # in an environment, it would keep them apart
-    started_at: Mapped[datetime] = mapped_column(Moment)
-    heartbeat_at: Mapped[datetime] = mapped_column(Moment)
-    finished_at: Mapped[datetime | None] = mapped_column(Moment)
+    started_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    heartbeat_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    finished_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     host: Mapped[str] = mapped_column(String(255))
     pid: Mapped[int]
     process_started: Mapped[float] = mapped_column(Double)  # as process ids are used again
@@ -127,12 +126,12 @@ class Metric(Base):
     split: Mapped[str] = mapped_column(String(20))
     condition: Mapped[str] = mapped_column(String(200))
     name: Mapped[str] = mapped_column(String(200))
-    value: Mapped[float] = mapped_column(Number, nullable=True)
+    value: Mapped[float] = mapped_column(NanFloat, nullable=True)
     unit: Mapped[str] = mapped_column(String(20))
-    recorded_at: Mapped[datetime] = mapped_column(Moment)
+    recorded_at: Mapped[datetime] = mapped_column(UtcDateTime)
 
 
-class Sample(Base):
+class SeriesChunk(Base):
     """A stretch of a raw series, such as the time of every step of an epoch; see `records.pack`."""
 
     __tablename__ = "samples"

@@ -13,16 +13,18 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from normbench_cli import paths
+from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import NormbenchError
-from normbench_cli.store.connection import explain, make_engine, version_of
-from normbench_cli.store.location import Location, NoDatabase, held, need_head, read_location, sync_log
+from normbench_cli.store.connection import make_engine, translate_errors, version_of
+from normbench_cli.store.location import Location, NoDatabase, hold_open, need_head, parse_location, sync_log
 from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.processes import GRACE, is_gone, this_process
-from normbench_cli.store.rows import facts_hash, metric_rows, now, sample_row
-from normbench_cli.store.schema import STATES, Environment, Metric, Run, Sample
+from normbench_cli.store.rows import facts_hash, metric_rows, now, series_row
+from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
+from normbench_cli.store.status import STATUSES, WITH_RESULT
 
-WORDS = ("norm", "act", "model", "data", "objective", "seed", "tag", "note")  # settings with a column each
-MANY = 500  # values in one IN (...)
+SETTING_COLUMNS = (*GRID_FIELDS, "seed", "tag", "note")  # settings that have a column of their own
+IN_LIMIT = 500  # values in one IN (...)
 
 
 class Store:
@@ -41,7 +43,7 @@ class Store:
         makes nothing and may read a read-only one.  ``sweep``: runs whose process is gone are marked so, if
         the database is writable.
         """
-        place = read_location(paths.database(location))
+        place = parse_location(paths.database(location))
         version = version_of(place)
         if version is not None:
             need_head(version, place.shown)
@@ -72,14 +74,14 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """A transaction that sees one state of the database, whatever others write meanwhile."""
-        with explain(self.location), Session(self._engine, expire_on_commit=False) as session:
+        with translate_errors(self.location), Session(self._engine, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """A transaction that holds the database's one write lock from its first statement on."""
         engine = self._engine.execution_options(writes=True)
-        with explain(self.location), Session(engine, expire_on_commit=False) as session, session.begin():
+        with translate_errors(self.location), Session(engine, expire_on_commit=False) as session, session.begin():
             yield session
 
     @contextmanager
@@ -87,8 +89,8 @@ class Store:
         """For the time of a run, in which transactions shall not take long."""
         with ExitStack() as stack:
             if self.location.path is not None:
-                with explain(self.location):
-                    stack.enter_context(held(self.location.path))
+                with translate_errors(self.location):
+                    stack.enter_context(hold_open(self.location.path))
             yield
 
     def sync(self) -> None:
@@ -106,7 +108,7 @@ class Store:
         argv: list[str],
     ) -> str:
         """Enter a run, in state running, done by this process; its new id."""
-        words = {name: config.get(name, None if name == "seed" else "") for name in WORDS}
+        words = {name: config.get(name, None if name == "seed" else "") for name in SETTING_COLUMNS}
         moment = now()
         with self.writing() as session:
             run_id = secrets.token_hex(4)
@@ -117,7 +119,7 @@ class Store:
                     id=run_id,
                     kind=kind,
                     fingerprint=fingerprint,
-                    state="running",
+                    status="running",
                     message="",
                     config=dict(config),
                     argv=list(argv),
@@ -153,22 +155,13 @@ class Store:
         for metrics, epoch, step, series in records:
             rows += metric_rows(run_id, metrics, epoch, step)
             for name, values in series.items():
-                row = sample_row(run_id, name, values, epoch, 0)
+                row = series_row(run_id, name, values, epoch, 0)
                 packed.append({**row, "first_step": max(0, (step or 0) - row["count"])})
         with self.writing() as session:
             if rows:
                 session.execute(insert(Metric), rows)
             if packed:
-                session.execute(insert(Sample), packed)
-            beat(session, run_id)
-
-    def sample(
-        self, run_id: str, name: str, values: Iterable[float], *, epoch: int | None = None, first_step: int = 0
-    ) -> None:
-        """Add a stretch of a raw series; its numbers are kept as float32."""
-        row = sample_row(run_id, name, values, epoch, first_step)
-        with self.writing() as session:
-            session.execute(insert(Sample), [row])
+                session.execute(insert(SeriesChunk), packed)
             beat(session, run_id)
 
     def beat(self, run_id: str) -> None:
@@ -185,37 +178,38 @@ class Store:
         moment = now()
         late = Metric.condition.not_like("fold%") if step is None else Metric.step > (step or -1)
         with self.writing() as session:
-            taken = session.scalar(select(Run.pid).where(Run.id == run_id, Run.state == "running"))
+            taken = session.scalar(select(Run.pid).where(Run.id == run_id, Run.status == "running"))
             if taken is not None:  # by another that was told to resume it at the same time
                 raise NormbenchError(f"run {run_id} is running by now, in process {taken}", "let it end")
             session.execute(delete(Metric).where(Metric.run_id == run_id, late))
             if step is not None:
-                session.execute(delete(Sample).where(Sample.run_id == run_id, Sample.first_step + Sample.count > step))
-            again = {"state": "running", "message": "", "heartbeat_at": moment, "finished_at": None}
+                ends_late = SeriesChunk.first_step + SeriesChunk.count > step
+                session.execute(delete(SeriesChunk).where(SeriesChunk.run_id == run_id, ends_late))
+            again = {"status": "running", "message": "", "heartbeat_at": moment, "finished_at": None}
             session.execute(update(Run).where(Run.id == run_id).values(**again, **this_process()))
 
-    def end(self, run_id: str, state: str, message: str = "") -> None:
+    def end(self, run_id: str, status: str, message: str = "") -> None:
         """Close a run in its last state."""
-        if state not in STATES:
-            raise ValueError(f"a run cannot be {state}")
+        if status not in STATUSES:
+            raise ValueError(f"a run cannot be {status}")
         moment = now()
         with self.writing() as session:
             change = update(Run).where(Run.id == run_id)
-            session.execute(change.values(state=state, message=message, heartbeat_at=moment, finished_at=moment))
+            session.execute(change.values(status=status, message=message, heartbeat_at=moment, finished_at=moment))
 
     def sweep(self, grace: timedelta = GRACE) -> list[str]:
         """Mark running runs whose process is gone, and was silent for the grace time, as interrupted; their ids."""
         moment = now()
         with self.reading() as session:
-            running = session.scalars(select(Run).where(Run.state == "running"))
+            running = session.scalars(select(Run).where(Run.status == "running"))
             gone = [run for run in running if is_gone(run, moment, grace)]
         if gone:
             with self.writing() as session:
                 for run in gone:
-                    as_it_was = (Run.state == "running", Run.heartbeat_at == run.heartbeat_at)  # not resumed meanwhile
+                    as_it_was = (Run.status == "running", Run.heartbeat_at == run.heartbeat_at)  # not resumed meanwhile
                     change = update(Run).where(Run.id == run.id, *as_it_was)
                     message = "its process ended without a word"
-                    session.execute(change.values(state="interrupted", message=message, finished_at=run.heartbeat_at))
+                    session.execute(change.values(status="interrupted", message=message, finished_at=run.heartbeat_at))
         return [run.id for run in gone]
 
     def find(self, text: str) -> Run:
@@ -237,9 +231,9 @@ class Store:
         """Fingerprint -> id of its newest run with a result; a diverged run is one: it would diverge again."""
         wanted, done = sorted(set(fingerprints)), dict[str, str]()
         with self.reading() as session:
-            for start in range(0, len(wanted), MANY):
-                some = Run.fingerprint.in_(wanted[start : start + MANY])
-                ended = select(Run.fingerprint, Run.id).where(some, Run.state.in_(("finished", "diverged")))
+            for start in range(0, len(wanted), IN_LIMIT):
+                some = Run.fingerprint.in_(wanted[start : start + IN_LIMIT])
+                ended = select(Run.fingerprint, Run.id).where(some, Run.status.in_(WITH_RESULT))
                 for fingerprint, run_id in session.execute(ended.order_by(Run.started_at)):
                     done[fingerprint] = run_id
         return done
@@ -268,7 +262,7 @@ class Store:
 
 
 def beat(session: Session, run_id: str) -> None:
-    alive = update(Run).where(Run.id == run_id, Run.state == "running")
+    alive = update(Run).where(Run.id == run_id, Run.status == "running")
     session.execute(alive.values(heartbeat_at=now()))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from normbench_cli.errors import DatabaseError
-from normbench_cli.store.connection import explain, make_engine, version_of
+from normbench_cli.store.connection import make_engine, translate_errors, version_of
 from normbench_cli.store.location import BUSY_SECONDS, CHOOSE, Location, NoDatabase, connect, file_version
 from normbench_cli.store.schema import HEAD
 
@@ -121,7 +121,7 @@ def upgrade(place: Location) -> tuple[str | None, Path | None]:
         copy = backup(place, word=f"{before}-")
     engine = make_engine(place, "mode=rwc")
     try:
-        with explain(place):
+        with translate_errors(place):
             migrate(engine)
     except DatabaseError as error:
         kept = f"; the backup is {copy}" if copy else ""

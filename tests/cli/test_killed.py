@@ -35,7 +35,7 @@ from normbench_cli.engine.crossval.parallel import trained_in_processes
 from normbench_cli.runs import train
 from normbench_cli.store import Store
 from normbench_cli.store.metric_names import MetricName
-from normbench_cli.store.schema import Metric, Run, Sample
+from normbench_cli.store.schema import Metric, Run, SeriesChunk
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked, which this system cannot")
 FORK: Any = multiprocessing.get_context("fork" if hasattr(os, "fork") else None)
@@ -137,7 +137,7 @@ def going_on(home: Path, name: str) -> list[str]:
     with Store.open(str(home / "normbench.db"), sweep=False) as store, store.reading() as session:
         runs = list(session.scalars(select(Run)))
     assert len(runs) < 2
-    if runs and runs[0].state not in ("running", "interrupted"):
+    if runs and runs[0].status not in ("running", "interrupted"):
         return []
     return ["train", "--resume", runs[0].id] if runs else words_of(name)
 
@@ -146,12 +146,12 @@ def result(home: Path) -> dict[str, Any]:
     """All that a run leaves, but for how long things took and how much memory there was."""
     with Store.open(str(home / "normbench.db"), sweep=False) as store, store.reading() as session:
         (run,) = session.scalars(select(Run))
-        metrics, series = list(session.scalars(select(Metric))), list(session.scalars(select(Sample)))
+        metrics, series = list(session.scalars(select(Metric))), list(session.scalars(select(SeriesChunk)))
     files = sorted((home / "runs" / run.id).glob("*"))
     kept = torch.load(files[-1], weights_only=True) if files else {}
     (kept.get("tally") or {}).pop("laps", None)  # times, in the middle of the epoch in which a run diverged
     return {
-        "state": (run.state, run.message),
+        "state": (run.status, run.message),
         # where no fold is left to train, no time can be taken
         "metrics": sorted(row for row in map(row_of, metrics) if row[-1] or not run.config["folds"]),
         "series": sorted(

@@ -136,7 +136,7 @@ def fill(runs: int, epochs: int) -> None:
                 "id": run_id,
                 "kind": "train",
                 "fingerprint": run_id,
-                "state": "finished",
+                "status": "finished",
                 "message": "",
                 "tag": "",
                 "note": "",

@@ -166,4 +166,4 @@ def test_a_run_that_is_resumed_while_others_tidy_up_is_not_taken_for_dead(
     monkeypatch.setattr("normbench_cli.store.store.is_gone", dead_and_resumed_at_once)
     with Store.open(sweep=False) as store:
         store.sweep()
-        assert store.find(run_id).state == "running"
+        assert store.find(run_id).status == "running"

@@ -12,7 +12,7 @@ import pytest
 
 from normbench_cli.errors import UsageError
 from normbench_cli.reporting import render
-from normbench_cli.reporting.collect import NothingMeasured, Question, collect, read_at
+from normbench_cli.reporting.collect import NothingMeasured, ReportQuery, collect, parse_at
 from normbench_cli.store import Store
 
 
@@ -36,12 +36,12 @@ def store(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 
 def means(store: Store, *, metric: str = "test/accuracy", **question: list[str] | str) -> dict[str, float]:
-    rows = render.to_json(collect(store, Question(**question)))["rows"]
+    rows = render.to_json(collect(store, ReportQuery(**question)))["rows"]
     return {row["norm"]: row["metrics"][metric]["mean"] for row in rows if metric in row["metrics"]}
 
 
 def test_runs_are_grouped_by_what_varies(store: Store) -> None:
-    report = collect(store, Question())
+    report = collect(store, ReportQuery())
     assert report.shown == ["norm"]
     assert render.to_json(report)["rows"][1] == {
         "norm": "none",
@@ -84,7 +84,7 @@ def test_questions_and_their_answers(store: Store, question: dict[str, Any], exp
 
 
 def test_a_mean_over_different_settings_says_so(store: Store) -> None:
-    notes = " ".join(collect(store, Question(by=["model"])).notes)
+    notes = " ".join(collect(store, ReportQuery(by=["model"])).notes)
     assert "ddof=1" in notes
     assert "differ in seed and norm" in notes
 
@@ -101,18 +101,18 @@ def test_a_mean_over_different_settings_says_so(store: Store) -> None:
 )
 def test_nothing_measured_is_said(store: Store, question: dict[str, Any], says: str) -> None:
     with pytest.raises(NothingMeasured, match=says) as caught:
-        collect(store, Question(**question))
+        collect(store, ReportQuery(**question))
     assert caught.value.exit_code == 4
 
 
 def test_diverged_runs_alone_are_a_result(store: Store) -> None:
-    rows = render.to_json(collect(store, Question(where=["norm=a|b", "seed=1"])))["rows"]
+    rows = render.to_json(collect(store, ReportQuery(where=["norm=a|b", "seed=1"])))["rows"]
     assert [(row["n"], row["not_in_mean"]) for row in rows] == [(0, {"diverged": 1})]
 
 
 def test_an_unknown_setting_is_said(store: Store) -> None:
     with pytest.raises(UsageError, match="did you mean 'norm'"):
-        collect(store, Question(by=["nrm"]))
+        collect(store, ReportQuery(by=["nrm"]))
 
 
 @pytest.mark.parametrize(
@@ -120,17 +120,17 @@ def test_an_unknown_setting_is_said(store: Store) -> None:
     [("", (None, None)), ("50%", (0.5, None)), (" 12.5 %", (0.125, None)), ("10", (None, 10)), ("epoch=3", (None, 3))],
 )
 def test_times_in_a_run(text: str, expected: tuple[Any, ...]) -> None:
-    assert read_at(text) == expected
+    assert parse_at(text) == expected
 
 
 @pytest.mark.parametrize("text", ["0%", "101%", "nan%", "half", "epoch", "epoch x", "-1", "1 2", "%", " "])
 def test_what_is_no_time_in_a_run_is_said(text: str) -> None:
     with pytest.raises(UsageError, match="--at"):
-        read_at(text)
+        parse_at(text)
 
 
 def test_markdown_is_a_table_with_its_notes(store: Store) -> None:
-    lines = render.to_markdown(collect(store, Question())).splitlines()
+    lines = render.to_markdown(collect(store, ReportQuery())).splitlines()
     assert lines[2:6] == [
         "| norm | test/accuracy (%) | not in the mean |",
         "| --- | --- | --- |",
@@ -141,7 +141,7 @@ def test_markdown_is_a_table_with_its_notes(store: Store) -> None:
 
 
 def test_csv_has_numbers_as_they_are(store: Store) -> None:
-    rows = list(csv.DictReader(io.StringIO(render.to_csv(collect(store, Question())))))
+    rows = list(csv.DictReader(io.StringIO(render.to_csv(collect(store, ReportQuery())))))
     assert [(row["norm"], row["metric"], row["n"], row["diverged"]) for row in rows] == [
         ("a|b", "test/accuracy", "1", "1"),
         ("none", "test/accuracy", "2", "0"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from normbench_cli.reporting.collect import NothingMeasured, Question
+from normbench_cli.reporting.collect import NothingMeasured, ReportQuery
 from normbench_cli.reporting.curves import MOST_POINTS, curves, thinned, write
 from normbench_cli.store import Store
 
@@ -29,7 +29,7 @@ def store(home: Path) -> Iterator[Store]:
 
 
 def test_a_series_is_a_point_a_step_with_its_spread_over_seeds(store: Store) -> None:
-    points = curves(store, Question(), "train/loss")
+    points = curves(store, ReportQuery(), "train/loss")
     assert sorted(set(points["group"])) == ["batchnorm", "popnorm"]
     one = points[points["group"] == "popnorm"]
     assert one["at"].tolist() == [1, 2, 3, 4]
@@ -39,7 +39,7 @@ def test_a_series_is_a_point_a_step_with_its_spread_over_seeds(store: Store) -> 
 
 
 def test_without_a_series_there_is_a_point_an_epoch(store: Store) -> None:
-    points = curves(store, Question(where=["norm=popnorm"]), "test/accuracy")
+    points = curves(store, ReportQuery(where=["norm=popnorm"]), "test/accuracy")
     assert points["at"].tolist() == [1, 2]
     assert points["mean"].tolist() == pytest.approx([0.45, 0.85])
 
@@ -49,7 +49,7 @@ def test_steps_that_nobody_looked_at_are_left_out(store: Store, home: Path) -> N
         run_id = opened.begin({"norm": "none", "epochs": 1}, "n", {"host": "here"}, argv=[])
         opened.record(run_id, {}, epoch=1, step=4, series={"weights/l2": [1.0, float("nan"), 3.0, float("nan")]})
         opened.end(run_id, "finished")
-    points = curves(store, Question(where=["norm=none"]), "weights/l2")
+    points = curves(store, ReportQuery(where=["norm=none"]), "weights/l2")
     assert points["at"].tolist() == [1, 3]
     assert points["mean"].tolist() == [1, 3]
 
@@ -63,11 +63,11 @@ def test_long_series_are_averaged_over_stretches() -> None:
 
 def test_an_unknown_curve_names_the_nearest(store: Store) -> None:
     with pytest.raises(NothingMeasured, match="did you mean 'train/loss'"):
-        curves(store, Question(), "train/los")
+        curves(store, ReportQuery(), "train/los")
 
 
 def test_a_picture_and_its_numbers_are_written(store: Store, tmp_path: Path) -> None:
-    points = curves(store, Question(), "train/loss")
+    points = curves(store, ReportQuery(), "train/loss")
     picture, numbers = write(points, "train/loss", tmp_path / "out")
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert len(pd.read_csv(numbers)) == len(points)

@@ -11,7 +11,7 @@ import pytest
 from normbench_cli.errors import UsageError
 from normbench_cli.registry import ATTACKS
 from normbench_cli.registry.entry import Entry
-from normbench_cli.reporting.collect import NothingMeasured, Question
+from normbench_cli.reporting.collect import NothingMeasured, ReportQuery
 from normbench_cli.reporting.curves import curves
 from normbench_cli.reporting.robustness import source_default
 from normbench_cli.store import Store
@@ -30,7 +30,7 @@ def store(home: Path) -> Iterator[Store]:
 
 
 def test_accuracy_against_epsilon_with_the_default_in_its_place(store: Store) -> None:
-    points = curves(store, Question(), "test/accuracy@bim")
+    points = curves(store, ReportQuery(), "test/accuracy@bim")
     assert points["at"].tolist() == [0, 0.01, 0.03, 0.1]
     assert points["mean"].tolist() == pytest.approx([0.9, 0.7, 0.5, 0.1])
     assert set(points["unit_of_at"]) == {"eps"}
@@ -38,19 +38,19 @@ def test_accuracy_against_epsilon_with_the_default_in_its_place(store: Store) ->
 
 
 def test_accuracy_against_severity(store: Store) -> None:
-    assert curves(store, Question(), "test/accuracy@fog")["at"].tolist() == [0, 5]
+    assert curves(store, ReportQuery(), "test/accuracy@fog")["at"].tolist() == [0, 5]
 
 
 def test_two_parameters_that_differ_are_too_many_unless_one_is_fixed(store: Store) -> None:
     with pytest.raises(UsageError, match="differ in seed and sigma; fix all but one"):
-        curves(store, Question(), "test/accuracy@gaussian")
-    points = curves(store, Question(), "test/accuracy@gaussian:seed=1")
+        curves(store, ReportQuery(), "test/accuracy@gaussian")
+    points = curves(store, ReportQuery(), "test/accuracy@gaussian:seed=1")
     assert points["at"].tolist() == [0, 0.1]
 
 
 def test_what_was_not_measured_is_said(store: Store) -> None:
     with pytest.raises(NothingMeasured):
-        curves(store, Question(), "test/accuracy@snow")
+        curves(store, ReportQuery(), "test/accuracy@snow")
 
 
 NUMBERS = [

@@ -16,7 +16,7 @@ START = datetime(2026, 1, 1)
 
 def make_runs(*records: dict) -> pd.DataFrame:
     """Runs begun one after the other, a day apart."""
-    defaults = {name: default_of(name) for name in FIELDS} | {"state": "finished"}
+    defaults = {name: default_of(name) for name in FIELDS} | {"status": "finished"}
     rows = [
         defaults | {"id": f"run{i}", "fingerprint": f"f{i}", "started_at": START + timedelta(days=i)} | record
         for i, record in enumerate(records)
@@ -39,7 +39,7 @@ def make_values(*rows: tuple) -> pd.DataFrame:
     ],
 )
 def test_of_a_repeated_run_the_newest_result_counts(states: list[str], chosen: str) -> None:
-    runs = make_runs(*({"fingerprint": "same", "state": state} for state in states))
+    runs = make_runs(*({"fingerprint": "same", "status": state} for state in states))
     assert tables.one_per_fingerprint(runs)["id"].tolist() == [chosen]
 
 
@@ -53,9 +53,9 @@ def test_what_varies_and_matters_makes_the_groups() -> None:
 
 def test_groups_count_finished_runs_and_the_others_by_state() -> None:
     runs = make_runs(
-        {"norm": "none", "lr": 0.5, "state": "diverged"},
+        {"norm": "none", "lr": 0.5, "status": "diverged"},
         {"norm": "none", "lr": 0.5},
-        {"norm": "none", "lr": 0.1, "state": "running"},
+        {"norm": "none", "lr": 0.1, "status": "running"},
         {"norm": "batchnorm", "lr": 1},
     )
     runs, groups = tables.grouped(runs, ["norm", "lr"])
@@ -70,7 +70,7 @@ def test_settings_that_are_not_set_come_first_then_numbers_then_words() -> None:
 
 
 def test_only_finished_runs_enter_a_mean() -> None:
-    runs, groups = tables.grouped(make_runs({}, {"state": "diverged"}, {"state": "running"}, {}), [])
+    runs, groups = tables.grouped(make_runs({}, {"status": "diverged"}, {"status": "running"}, {}), [])
     values = make_values(*((f"run{i}", "test/accuracy", None, value) for i, value in enumerate((0.9, 0.1, 0.2, 0.8))))
     summary = tables.summaries(runs, values)
     assert summary.loc[0, ["metric", "n", "min", "max"]].tolist() == ["test/accuracy", 2, 0.8, 0.9]

@@ -13,7 +13,7 @@ import pytest
 
 from normbench_cli.errors import DatabaseError, NormbenchError
 from normbench_cli.store import Store
-from normbench_cli.store.location import NoDatabase, read_location
+from normbench_cli.store.location import NoDatabase, parse_location
 
 
 def say(path: Path, *statements: str) -> None:
@@ -147,7 +147,7 @@ def test_a_wrong_url_is_said(text: str, says: str) -> None:
 
 def test_a_url_and_a_path_lead_to_the_same_file(tmp_path: Path) -> None:
     path = tmp_path / "results.db"
-    assert read_location(f"sqlite:///{path}") == read_location(str(path))
+    assert parse_location(f"sqlite:///{path}") == parse_location(str(path))
 
 
 @pytest.mark.parametrize("which", ["option", "NORMBENCH_DB", "NORMBENCH_HOME"])

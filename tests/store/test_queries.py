@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from normbench_cli.errors import UsageError
-from normbench_cli.store.queries import metrics_frame, read_where, runs_frame
+from normbench_cli.store.queries import metrics_frame, parse_where, runs_frame
 from normbench_cli.store.store import Store
 
 
@@ -45,16 +45,16 @@ def test_where_takes_values_as_a_person_writes_them(
     enter(seed=1, norm="batchnorm")
     enter(seed=2, norm="batchnorm", lr=0.2)
     enter(seed=3, norm="their.module:Norm", lr=0.3)
-    assert set(runs_frame(store, where=read_where(pairs))["seed"]) == found
+    assert set(runs_frame(store, where=parse_where(pairs))["seed"]) == found
 
 
 @pytest.mark.parametrize(("pair", "says"), [("norm", "key=value"), ("nrm=bn", "did you mean 'norm'")])
 def test_a_wrong_where_is_said(pair: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        read_where([pair])
+        parse_where([pair])
 
 
-@pytest.mark.parametrize(("column", "value"), [("kind", "profile"), ("state", "failed"), ("tag", "t")])
+@pytest.mark.parametrize(("column", "value"), [("kind", "profile"), ("status", "failed"), ("tag", "t")])
 def test_runs_are_chosen_by_kind_state_and_tag(
     store: Store, enter: Callable[..., Any], column: str, value: str
 ) -> None:

@@ -20,7 +20,7 @@ from normbench_cli.errors import NormbenchError
 from normbench_cli.store import Store
 from normbench_cli.store.queries import series
 from normbench_cli.store.rows import now, pack, unpack
-from normbench_cli.store.schema import Environment, Metric, Run, Sample
+from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
 
 
 def count(store: Store, table: type[Any]) -> int:
@@ -32,13 +32,13 @@ def test_a_run_from_beginning_to_end(store: Store) -> None:
     config = {"norm": "popnorm", "act": "sigmoid", "seed": 3, "tag": "t", "epochs": 2, "lr": 0.1}
     run_id = store.begin(config, "f" * 16, {"torch": "2.9"}, argv=["train", "--norm", "popnorm"])
     run = store.find(run_id)
-    assert (run.state, run.norm, run.act, run.seed, run.tag) == ("running", "popnorm", "sigmoid", 3, "t")
+    assert (run.status, run.norm, run.act, run.seed, run.tag) == ("running", "popnorm", "sigmoid", 3, "t")
     assert (run.config, run.argv) == (config, ["train", "--norm", "popnorm"])
     assert (run.host, run.pid) == (socket.gethostname(), os.getpid())
     assert run.environment.facts == {"torch": "2.9"}
     store.end(run_id, "failed", "no more memory")
     run = store.find(run_id)
-    assert (run.state, run.message) == ("failed", "no more memory")
+    assert (run.status, run.message) == ("failed", "no more memory")
     assert timedelta(0) <= run.finished_at - run.started_at < timedelta(minutes=1)
     assert run.finished_at.utcoffset() == timedelta(0)
 
@@ -78,9 +78,9 @@ def test_equal_environments_are_kept_once(store: Store) -> None:
 
 def test_a_run_goes_with_all_that_is_its_own(store: Store, enter: Callable[..., Any]) -> None:
     gone, kept = enter(metrics={"train/loss": 1}), enter(metrics={"train/loss": 2})
-    store.sample(gone, "step_time_ms", [1.0])
+    store.record(gone, {}, step=1, series={"step_time_ms": [1.0]})
     store.delete([gone])
-    assert (count(store, Run), count(store, Metric), count(store, Sample)) == (1, 1, 0)
+    assert (count(store, Run), count(store, Metric), count(store, SeriesChunk)) == (1, 1, 0)
     assert count(store, Environment) == 1
     store.delete([kept])
     assert count(store, Environment) == 0
@@ -149,9 +149,9 @@ def test_a_run_whose_process_is_gone_is_interrupted(
     with store.writing() as session:
         session.execute(update(Run).values(values))
     with Store.open(write=False, sweep=False):
-        assert store.find(run_id).state == "running"
+        assert store.find(run_id).status == "running"
     with Store.open(write=False) as reader:
-        assert reader.find(run_id).state == state
+        assert reader.find(run_id).status == state
     if state == "interrupted":
         assert abs(store.find(run_id).finished_at - values["heartbeat_at"]) < timedelta(seconds=1)
 
@@ -162,7 +162,7 @@ def test_a_sign_of_life_is_for_running_runs(store: Store, enter: Callable[..., A
     store.record(running, {"train/loss": 1.0})
     store.record(ended, {"test/accuracy": 1.0})
     assert store.find(running).heartbeat_at > before[running]
-    assert (store.find(ended).heartbeat_at, store.find(ended).state) == (before[ended], "interrupted")
+    assert (store.find(ended).heartbeat_at, store.find(ended).status) == (before[ended], "interrupted")
     store.beat(running)
 
 
@@ -170,7 +170,7 @@ def test_series_are_put_together_from_stretches(store: Store, enter: Callable[..
     run_id = enter("running")
     store.record(run_id, {}, epoch=1, step=2, series={"step_time_ms": [1.5, math.nan]})
     store.record(run_id, {}, epoch=2, step=4, series={"step_time_ms": np.array([1e300, -2]), "train/loss": [1]})
-    store.sample(run_id, "step_time_ms", [9], first_step=4)
+    store.record(run_id, {}, step=5, series={"step_time_ms": [9]})
     found = series(store, run_id, "step_time_ms")
     assert repr(found.to_dict()) == repr({0: 1.5, 1: math.nan, 2: math.inf, 3: -2.0, 4: 9.0})
 

@@ -17,7 +17,7 @@ from alembic.script import ScriptDirectory
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store import Store, connection, location, upgrade
-from normbench_cli.store.location import Location, read_location
+from normbench_cli.store.location import Location, parse_location
 from normbench_cli.store.queries import metrics_frame, runs_frame, series
 from normbench_cli.store.schema import HEAD, VERSION_TABLE, Base
 
@@ -53,14 +53,14 @@ def test_every_revision_has_an_old_database() -> None:
 
 @pytest.mark.parametrize("revision", [file.stem for file in sorted(OLD.iterdir())])
 def test_an_old_database_keeps_its_rows(revision: str, tmp_path: Path) -> None:
-    place = read_location(str(restore(revision, tmp_path / "old.db")))
+    place = parse_location(str(restore(revision, tmp_path / "old.db")))
     before, backup = upgrade.upgrade(place)
     assert before == revision
     assert (backup is not None) == (revision != HEAD)
     with Store.open(str(place.path), write=False) as store:
         runs = runs_frame(store).set_index("id")
         assert set(runs.index) == {"0a1b2c3d", "0a9f8e7d"}
-        assert runs.loc["0a1b2c3d", ["state", "norm", "epochs", "tag"]].tolist() == [
+        assert runs.loc["0a1b2c3d", ["status", "norm", "epochs", "tag"]].tolist() == [
             "finished",
             "popnorm:kappa=4",
             2,
@@ -162,5 +162,5 @@ def test_a_backup_is_whole_while_the_database_is_written(today: Location, store:
 def test_engines_are_made_for_servers_too(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     monkeypatch.setattr(connection, "create_engine", lambda url, **options: made.append(url))
-    connection.make_engine(read_location("postgresql://host/name"), "mode=rw")
+    connection.make_engine(parse_location("postgresql://host/name"), "mode=rw")
     assert str(made[0]) == "postgresql://host/name"

@@ -1,0 +1,4 @@
+"""The statuses of a run.  Imports nothing, so that the command line can name them without loading SQLAlchemy."""
+
+STATUSES = ("running", "finished", "failed", "diverged", "interrupted")
+WITH_RESULT = ("finished", "diverged")  # a run that diverged would diverge again: that is its result
