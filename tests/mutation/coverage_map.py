@@ -60,7 +60,8 @@ def tests_for(mutant: Mutant, tests: dict[str, Any]) -> list[str]:
     names = set(lines.get(str(mutant.line), [])) or {name for found in lines.values() for name in found}
     stem = Path(mutant.path).stem.strip("_")
     order = sorted(names, key=lambda name: (stem not in name.partition("::")[0], seconds.get(name, 1.0)))
-    chosen, total = [], 0.0
+    chosen: list[str] = []
+    total = 0.0
     for name in order:
         total += seconds.get(name, 1.0)
         if total > SECONDS_OF_TESTS and chosen:
