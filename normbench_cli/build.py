@@ -180,7 +180,7 @@ def initialize(model: nn.Module, config: RunConfig) -> None:
     with the same weights whatever norm stands between, and whether or not there are biases."""
     scheme = config.init
     if scheme == "auto":
-        scheme = ACTIVATIONS.parse(config.act).entry.facts.get("gain", "kaiming")
+        scheme = ACTIVATIONS.parse(config.act).entry.facts.init
     operations = [m for m in model.modules() if isinstance(m, Operation)]
     for index, op in enumerate(operations):
         with torch.random.fork_rng(devices=[]):
@@ -218,13 +218,12 @@ def make_optimizer(model: nn.Module, config: RunConfig) -> torch.optim.Optimizer
 
 def make_schedule(config: RunConfig) -> Callable[[float], float]:
     """The schedule as a function of progress alone."""
-    spec = SCHEDULES.parse(config.schedule)
-    function = spec.entry.load()
+    schedule = SCHEDULES.build(config.schedule)
 
     def share(progress: float) -> float:
         try:
-            return float(function(progress, **spec.params))
+            return float(schedule(progress))
         except (ValueError, ZeroDivisionError) as error:
-            raise UsageError(f"schedule '{spec}': {error}") from error
+            raise UsageError(f"schedule '{config.schedule}': {error}") from error
 
     return share

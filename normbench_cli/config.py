@@ -11,10 +11,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from normbench_cli.errors import UsageError
 from normbench_cli.recipes import find as find_recipe
-from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES
+from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES, Registry
 from normbench_cli.registry.spec import read_value, split_spec, suggest
 
-REGISTRIES = {
+REGISTRIES: dict[str, Registry[Any]] = {
     "norm": NORMS,
     "act": ACTIVATIONS,
     "model": MODELS,
@@ -105,22 +105,17 @@ class RunConfig:
         if self.momentum >= 1:
             raise UsageError(f"momentum is {self.momentum}", "give a number below 1")
         self._check_graphs()
-        if self.batch_size == 1:
-            for spec in NORMS.parse_all(self.norm):
-                without = spec.entry.facts.get("but_not_with", ())  # parameters that take the batch out of it
-                given = {f"{key}={value}" for key, value in spec.params.items()}
-                if spec.entry.facts.get("needs_batch") and not given & set(without):
-                    raise UsageError(
-                        f"norm '{spec}' takes its statistics over the batch, and batch_size is 1",
-                        "give --batch-size 2 or more, or a norm without batch statistics",
-                    )
+        if self.batch_size == 1 and NORMS.parse_norm(self.norm).needs_batch:
+            raise UsageError(
+                f"norm '{self.norm}' takes its statistics over the batch, and batch_size is 1",
+                "give --batch-size 2 or more, or a norm without batch statistics",
+            )
 
     def _check_graphs(self) -> None:
         """Data sets of graphs go with models for graphs and with cross-validation, and nothing else does."""
-        data, model = (REGISTRIES[name].parse(getattr(self, name)).entry for name in ("data", "model"))
-        graphs = bool(data.facts.get("graphs"))
-        if graphs != bool(model.facts.get("graphs")):
-            right = [name for name, entry in MODELS.entries.items() if bool(entry.facts.get("graphs")) == graphs]
+        graphs = DATASETS.parse(self.data).entry.facts.graphs
+        if graphs != MODELS.parse(self.model).entry.facts.graphs:
+            right = [name for name, entry in MODELS.entries.items() if entry.facts.graphs == graphs]
             what = "graphs" if graphs else "images"
             raise UsageError(
                 f"data '{self.data}' are {what}, which {self.model} cannot take", f"use {', '.join(right)}"
@@ -128,7 +123,7 @@ class RunConfig:
         if graphs and self.folds == 0:
             self._put("folds", 10)
         if self.folds and not graphs:
-            raise UsageError(f"folds is {self.folds}, and {self.data} has its own test set", "leave --folds away")
+            raise UsageError(f"folds is {self.folds}, and {self.data} has its own test set", "drop --folds")
         if self.folds == 1 or self.folds < 0:
             raise UsageError(f"folds is {self.folds}", "give 2 or more")
         if self.folds and self.iterations:
@@ -173,7 +168,7 @@ def with_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
     name = values.get("recipe")
     if not name:
         data, _ = split_spec(values.get("data") or default_of("data"))
-        name = DATASETS.find(data).facts.get("recipe")
+        name = DATASETS.find(data).facts.recipe
     if not name:
         return dict(values)
     base = find_recipe(name).settings_for(values.get("norm") or default_of("norm")) | {"recipe": name}

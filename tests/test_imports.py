@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parents[1] / "normbench_cli"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 ANYONE = {"config", "registry", "recipes", "errors", "paths", "__init__"}  # neither torch nor the database
-COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions"}
+COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions", "schedules"}
 MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
     "__main__": {"cli"},
     "cli": {"runs", "reporting", "store", "device"},

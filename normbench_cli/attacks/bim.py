@@ -13,7 +13,7 @@ from normbench_cli.attacks._input_space import Space, undisturbed
 from normbench_cli.registry import ATTACKS
 
 
-@ATTACKS.register("bim", paper="Kurakin et al. 2017; settings of Galloway et al. 2019", gradient=True)
+@ATTACKS.register("bim", paper="Kurakin et al. 2017; settings of Galloway et al. 2019")
 class BIM(nn.Module):
     """Signed gradient steps that raise the loss, kept within eps of the input in every value, without a random start.
 

@@ -12,7 +12,7 @@ from normbench_cli.attacks._input_space import Space
 from normbench_cli.registry import ATTACKS
 
 
-@ATTACKS.register("gaussian", paper="Galloway et al. 2019", gradient=False)
+@ATTACKS.register("gaussian", paper="Galloway et al. 2019")
 class Gaussian(nn.Module):
     """Normal noise added to every input value: x + sigma n.
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from normbench_cli.cli import _options
 from normbench_cli.errors import EXIT_OK, UsageError
-from normbench_cli.registry import ACTIVATIONS, ATTACKS, CORRUPTIONS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES
+from normbench_cli.registry import (
+    ACTIVATIONS,
+    ATTACKS,
+    CORRUPTIONS,
+    DATASETS,
+    MODELS,
+    NORMS,
+    OBJECTIVES,
+    SCHEDULES,
+    Registry,
+)
 from normbench_cli.registry.spec import suggest
 
-KINDS = {
+KINDS: dict[str, Registry[Any]] = {
     "norms": NORMS,
     "models": MODELS,
     "activations": ACTIVATIONS,

@@ -15,7 +15,7 @@ from normbench_cli.registry.spec import split_list
 GRID = ("norm", "act", "model", "data", "objective")
 
 
-def setting(name: str, *flags: str, several: Registry | None = None) -> Any:
+def setting(name: str, *flags: str, several: Registry[Any] | None = None) -> Any:
     """An option that sets the config field of its name, explained by the field's own sentence."""
     sentence = str(FIELDS[name].metadata["help"])
     sentence = sentence[0].upper() + sentence[1:] + (" (several make a grid)." if several else ".")

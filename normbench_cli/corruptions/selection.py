@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from normbench_cli.corruptions.base import SEVERITIES
 from normbench_cli.errors import NormbenchError
-from normbench_cli.registry import CORRUPTIONS, Spec
-from normbench_cli.registry.entry import Entry
+from normbench_cli.registry import CORRUPTIONS, Entry, Spec
+from normbench_cli.registry.facts import CorruptionFacts
 from normbench_cli.registry.spec import expand, split_list, split_spec
 
 ALL = "all"
@@ -57,21 +57,21 @@ def members(name: str, params: dict[str, str], notes: list[str]) -> Iterator[tup
             else:
                 notes.append(f"left out of all: {reason}")
         return
-    published = "data" in CORRUPTIONS.find(name).facts and "name" not in params
+    published = bool(CORRUPTIONS.find(name).facts.data) and "name" not in params
     for file in CORRUPTIONS.find(name).load().names() if published else ():  # type: ignore[attr-defined]
         yield name, {"name": file}
     if not published:
         yield name, {}
 
 
-def standard() -> list[Entry]:
+def standard() -> list[Entry[CorruptionFacts]]:
     """The fifteen that a mean over corruptions is of."""
-    return [e for e in CORRUPTIONS.entries.values() if "family" in e.facts and not e.facts.get("extra")]
+    return [e for e in CORRUPTIONS.entries.values() if e.facts.family and not e.facts.extra]
 
 
-def missing(entry: Entry) -> str | None:
+def missing(entry: Entry[CorruptionFacts]) -> str | None:
     """Why a corruption cannot be made on this machine, if it cannot."""
-    if entry.facts.get("files"):
+    if entry.facts.files:
         try:
             CORRUPTIONS.build(entry.name, severity=1)
         except NormbenchError as error:
@@ -79,9 +79,9 @@ def missing(entry: Entry) -> str | None:
     return None
 
 
-def make_cell(spec: Spec) -> Cell:
+def make_cell(spec: Spec[CorruptionFacts]) -> Cell:
     rest = {key: value for key, value in spec.params.items() if key != "severity"}
-    published = "data" in spec.entry.facts
+    published = bool(spec.entry.facts.data)
     name = rest.get("name", "") if published else spec.entry.name
     setting = str(Spec(spec.entry, rest)).removeprefix(spec.entry.name).removeprefix(":")
     return Cell(

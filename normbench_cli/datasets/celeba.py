@@ -44,9 +44,7 @@ def evaluation_view(image: Image.Image, index: int, draw: int, *, size: int) -> 
     return image.crop(central(image.size)).resize((size, size), BILINEAR)
 
 
-@DATASETS.register(
-    "celeba", paper="Liu et al. 2015; groups of Zhai et al. 2021", streams=True, groups=True, recipe="augnorm-celeba"
-)
+@DATASETS.register("celeba", paper="Liu et al. 2015; groups of Zhai et al. 2021", recipe="augnorm-celeba")
 def celeba(size: int = 224, shuffle: bool = True, damaged: OnDamage = "skip", root: str = "") -> StreamedImages:
     """Faces, blond or not, with 16 overlapping groups of sex, age, attractiveness and hair; official splits.
 

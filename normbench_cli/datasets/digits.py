@@ -12,7 +12,7 @@ from normbench_cli.registry import DATASETS
 TEST_SAMPLES = 360
 
 
-@DATASETS.register("digits", paper="Alpaydin & Kaynak 1998 (UCI)", embedded=True, recipe="digits")
+@DATASETS.register("digits", paper="Alpaydin & Kaynak 1998 (UCI)", recipe="digits")
 def digits(size: int = 16) -> Dataset:
     """1,797 real handwritten digits, 8x8 pixels resized; 1,437 to train and 360 to test, in equal shares of each class.
 

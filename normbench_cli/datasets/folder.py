@@ -17,7 +17,7 @@ from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.registry import DATASETS
 
 
-@DATASETS.register("folder", streams=True, recipe="folder")
+@DATASETS.register("folder", recipe="folder")
 def folder(
     path: str = "",
     size: int = 224,

@@ -24,7 +24,7 @@ DEVKIT, META = "ILSVRC2012_devkit_t12.tar.gz", "meta.bin"  # what torchvision ma
 log = logging.getLogger(__name__)
 
 
-@DATASETS.register("imagenet", paper="Russakovsky et al. 2015", streams=True, recipe="popnorm-imagenet")
+@DATASETS.register("imagenet", paper="Russakovsky et al. 2015", recipe="popnorm-imagenet")
 def imagenet(
     size: int = 224, augment: Augment = "crop_flip", crop: Crop = "popnorm", damaged: OnDamage = "skip"
 ) -> StreamedImages:

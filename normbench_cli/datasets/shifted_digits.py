@@ -18,8 +18,6 @@ GROUPS = ("low_red", "low_green", "high_red", "high_green")
 @DATASETS.register(
     "shifted_digits",
     paper="digits of Alpaydin & Kaynak 1998 (UCI)",
-    embedded=True,
-    groups=True,
     recipe="shifted-digits",
 )
 def shifted_digits(size: int = 8, rare: float = 0.01, tint: float = 0.6) -> Dataset:

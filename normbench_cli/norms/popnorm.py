@@ -18,7 +18,7 @@ from normbench_cli.registry import NORMS
     paper="POP-Norm",
     placement="before",
     needs_batch=True,
-    but_not_with=("stats=instance", "stats=group"),
+    batch_free_with=("stats=instance", "stats=group"),
 )
 class POPNorm(nn.Module):
     """Remove the mean, divide by the scale, before the main operation; kappa sets the scale.

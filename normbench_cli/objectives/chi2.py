@@ -8,7 +8,7 @@ from normbench_cli.objectives._worst_case import check_share, chi2_mean, from_th
 from normbench_cli.registry import OBJECTIVES
 
 
-@OBJECTIVES.register("chi2", paper="Hashimoto et al. 2018", robust=True)
+@OBJECTIVES.register("chi2", paper="Hashimoto et al. 2018")
 class Chi2(nn.Module):
     """The worst mean loss over reweightings of the batch within a chi-square ball.
 

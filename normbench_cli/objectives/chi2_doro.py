@@ -8,7 +8,7 @@ from normbench_cli.objectives._worst_case import check_share, chi2_mean, dropped
 from normbench_cli.registry import OBJECTIVES
 
 
-@OBJECTIVES.register("chi2_doro", paper="Zhai et al. 2021 (DORO)", robust=True)
+@OBJECTIVES.register("chi2_doro", paper="Zhai et al. 2021 (DORO)")
 class Chi2DORO(nn.Module):
     """The chi-square objective of what remains when a share eps of the largest losses is dropped as outliers.
 

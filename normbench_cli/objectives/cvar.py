@@ -8,7 +8,7 @@ from normbench_cli.objectives._worst_case import check_share, from_the_worst
 from normbench_cli.registry import OBJECTIVES
 
 
-@OBJECTIVES.register("cvar", paper="Rockafellar & Uryasev 2000", robust=True)
+@OBJECTIVES.register("cvar", paper="Rockafellar & Uryasev 2000")
 class CVaR(nn.Module):
     """The mean of the worst share alpha of the losses.
 

@@ -8,7 +8,7 @@ from normbench_cli.objectives._worst_case import check_share, dropped, from_the_
 from normbench_cli.registry import OBJECTIVES
 
 
-@OBJECTIVES.register("cvar_doro", paper="Zhai et al. 2021 (DORO)", robust=True)
+@OBJECTIVES.register("cvar_doro", paper="Zhai et al. 2021 (DORO)")
 class CVaRDORO(nn.Module):
     """The mean of the worst share alpha of the losses, after a share eps of the very largest is dropped as outliers.
 

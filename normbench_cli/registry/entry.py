@@ -1,55 +1,114 @@
-"""What is known of a component without importing it, read from the source of its file."""
+"""One component: where it is, and what is known of it before it is imported."""
 
 from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from functools import cached_property
+from typing import Any, Generic, NamedTuple
 
+from normbench_cli.registry.facts import FactsT
+from normbench_cli.registry.parameters import Parameter, Signature, inspect_signature, is_registration, read_signature
+from normbench_cli.registry.source import Unreadable
 from normbench_cli.registry.spec import first_line
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One component: where it is, and its facts."""
+class Metadata(Generic[FactsT]):
+    """What a component says about itself."""
+
+    summary: str
+    paper: str
+    facts: FactsT
+
+
+@dataclass(frozen=True)
+class Entry(Generic[FactsT]):
+    """A component by its name.  Only `load` imports it; the rest is read from its source where that is possible.
+
+    supplied: parameters that the program sets and a spec may not.  describe: makes the metadata when it is needed.
+    """
 
     kind: str
     name: str
     module: str
     attribute: str
-    summary: str = ""
-    paper: str = ""
+    describe: Callable[[], Metadata[FactsT]] = field(compare=False, repr=False)
     aliases: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    supplied: tuple[str, ...] = ()
 
     def load(self) -> Callable[..., Any]:
+        """The class or function itself."""
         target: Any = importlib.import_module(self.module)
         for part in self.attribute.split("."):
             target = getattr(target, part)
-        return target
+        return target  # type: ignore[no-any-return]
+
+    @cached_property
+    def metadata(self) -> Metadata[FactsT]:
+        return self.describe()
+
+    @property
+    def summary(self) -> str:
+        return self.metadata.summary
+
+    @property
+    def paper(self) -> str:
+        return self.metadata.paper
+
+    @property
+    def facts(self) -> FactsT:
+        return self.metadata.facts
+
+    @cached_property
+    def signature(self) -> Signature:
+        try:
+            return read_signature(self.module, self.attribute, self.supplied)
+        except Unreadable:
+            return inspect_signature(self.load(), self.supplied)
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """What a spec may set, by name."""
+        return self.signature.parameters
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The default of each parameter; `REQUIRED` for one without."""
+        return {name: parameter.default for name, parameter in self.parameters.items()}
 
 
-def read_entries(path: Path, module: str, kind: str) -> list[Entry]:
-    """The registrations in a source file: decorated classes and functions, and ``X.register(...)(component)``."""
-    found = []
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+class Registration(NamedTuple):
+    """What a decorator says, and what it decorates."""
+
+    name: str
+    attribute: str
+    aliases: tuple[str, ...]
+    summary: str
+    paper: str
+    facts: dict[str, Any]
+
+
+def registrations(tree: ast.Module) -> Iterator[Registration]:
+    """The registrations in a file: decorated classes and functions, and ``NORMS.register(...)(component)``."""
+    for node in tree.body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
-            calls = [(call, node.name, ast.get_docstring(node)) for call in node.decorator_list]
+            decorated, attribute, docstring = node.decorator_list, node.name, ast.get_docstring(node)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and node.value.args:
-            calls = [(node.value.func, ast.unparse(node.value.args[0]), None)]
+            decorated, attribute, docstring = [node.value.func], ast.unparse(node.value.args[0]), None
         else:
             continue
-        for call, attribute, docstring in calls:
-            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
-                continue
-            if call.func.attr != "register" or not ast.unparse(call.func.value).isupper():
-                continue
-            facts = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
-            summary = facts.pop("summary", "") or first_line(docstring)
-            paper, aliases = facts.pop("paper", ""), facts.pop("aliases", ())
-            name = ast.literal_eval(call.args[0])
-            found.append(Entry(kind, name, module, attribute, summary, paper, aliases, facts))
-    return found
+        for decorator in decorated:
+            if is_registration(decorator):
+                assert isinstance(decorator, ast.Call)
+                words = {word.arg: ast.literal_eval(word.value) for word in decorator.keywords if word.arg}
+                yield Registration(
+                    name=ast.literal_eval(decorator.args[0]),
+                    attribute=attribute,
+                    aliases=words.pop("aliases", ()),
+                    summary=words.pop("summary", "") or first_line(docstring),
+                    paper=words.pop("paper", ""),
+                    facts=words,
+                )

@@ -8,7 +8,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from itertools import product
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from normbench_cli.errors import UsageError
 
@@ -67,8 +69,6 @@ def split_list(text: str) -> list[str]:
 
 def expand(spec: str) -> list[str]:
     """``bim:eps=0.01/0.02,steps=5`` -> a spec for each of the values that a slash parts, in all combinations."""
-    from itertools import product
-
     name, params = split_spec(spec)
     choices = [text.split("/") for text in params.values()]
     return [join_spec(name, dict(zip(params, chosen, strict=True))) for chosen in product(*choices)]
@@ -76,19 +76,16 @@ def expand(spec: str) -> list[str]:
 
 def read_value(text: Any, kind: Any, where: str) -> Any:
     """A parameter's text -> a value of the type its signature names."""
-    import types
-    import typing
-
     if not isinstance(text, str):
         return text
-    if typing.get_origin(kind) is Literal:
-        choices = typing.get_args(kind)
+    if get_origin(kind) is Literal:
+        choices = get_args(kind)
         for choice in choices:
             if text == str(choice).lower() or text == str(choice):
                 return choice
         raise UsageError(f"{where}={text} is not one of {', '.join(map(str, choices))}", suggest(text, list(choices)))
-    if typing.get_origin(kind) in (typing.Union, types.UnionType):
-        for option in typing.get_args(kind):
+    if get_origin(kind) in (Union, UnionType):
+        for option in get_args(kind):
             if option is type(None):
                 if text.lower() == "none":
                     return None
@@ -113,10 +110,8 @@ def read_value(text: Any, kind: Any, where: str) -> Any:
 
 def type_name(kind: Any) -> str:
     """A type in words."""
-    import typing
-
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", type(None): "none"}
-    return " or ".join(words.get(part, str(part)) for part in typing.get_args(kind) or (kind,))
+    return " or ".join(words.get(part, str(part)) for part in get_args(kind) or (kind,))
 
 
 def format_value(value: Any) -> str:

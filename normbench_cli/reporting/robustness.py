@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-import importlib.util
-from pathlib import Path
-
 import pandas as pd
 
 from normbench_cli.errors import UsageError
 from normbench_cli.registry import ATTACKS
-from normbench_cli.registry.entry import Entry
 from normbench_cli.registry.spec import split_spec
 from normbench_cli.store import Store
 from normbench_cli.store.metric_names import MetricName, parse_metric
@@ -48,20 +43,4 @@ def default_of(component: str, parameter: str) -> float:
     """A parameter's default, read from the source: names of metrics leave it out, and a report loads no torch.
     Corruptions always name their severity."""
     entry = ATTACKS.entries.get(component)
-    return source_default(entry, parameter) if entry else float("nan")
-
-
-def source_default(entry: Entry, parameter: str) -> float:
-    spec = importlib.util.find_spec(entry.module)
-    assert spec is not None
-    assert spec.origin is not None
-    for node in ast.walk(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == entry.attribute:
-            makers = [part for part in ast.walk(node) if isinstance(part, ast.FunctionDef)]
-            maker = next((part for part in makers if part.name in ("__init__", entry.attribute)), makers[0])
-            arguments = [*maker.args.args[-len(maker.args.defaults) :], *maker.args.kwonlyargs]
-            defaults = [*maker.args.defaults, *maker.args.kw_defaults]
-            for argument, default in zip(arguments, defaults, strict=True):
-                if argument.arg == parameter and default is not None:
-                    return float(ast.literal_eval(default))
-    return float("nan")
+    return float(entry.defaults.get(parameter, float("nan"))) if entry else float("nan")

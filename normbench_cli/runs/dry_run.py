@@ -121,9 +121,9 @@ def norms_of(model: nn.Module, config: RunConfig) -> list[NormLocation]:
     leaves = [(name, module) for name, module in model.named_modules() if name]
     operations = [name for name, module in leaves if isinstance(module, Operation)]
     order = {name: place for place, (name, _) in enumerate(leaves)}
-    for spec in (spec for spec in NORMS.parse_all(config.norm) if spec.entry.name != "none"):
-        kind, own = spec.entry.load(), spec.entry.facts.get("placement", "after")
-        placement = spec.params.get("placement", own)
+    norm = NORMS.parse_norm(config.norm)
+    for spec in (spec for spec in norm.parts if spec.entry.name != "none"):
+        kind, placement = spec.entry.load(), "weight" if spec in norm.weight_norms else norm.placement
         for name, module in leaves:
             if placement == "weight":
                 if isinstance(module, Operation) and parametrize.is_parametrized(module, "weight"):

@@ -93,8 +93,7 @@ def subjects_of(plan: Plan) -> Any:
     for shape in plan.shapes:
         layers = {}
         for config in plan.configs:
-            specs = NORMS.parse_all(config.norm)
-            if any(spec.entry.facts.get("placement") == "weight" for spec in specs):
+            if NORMS.parse_norm(config.norm).weight_norms:
                 continue  # norms of weights are no layers of their own; the whole model shows what they cost
             layer = NORMS.build(config.norm, num_features=shape[1])
             layers[config.norm] = layer_workload(

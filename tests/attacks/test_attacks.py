@@ -15,7 +15,7 @@ from normbench_cli.errors import UsageError
 
 MEAN, STD = (0.5, 0.4, 0.45), (0.2, 0.25, 0.3)
 GIVEN = {"mean": MEAN, "std": STD}
-EVERY = [name for name, entry in ATTACKS.entries.items() if "gradient" in entry.facts]
+EVERY = ATTACKS.choices()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from torch import Tensor
 from normbench_cli.corruptions import CORRUPTIONS
 from normbench_cli.errors import UsageError
 
-GENERATED = [name for name, entry in CORRUPTIONS.entries.items() if "family" in entry.facts]
+GENERATED = [name for name, entry in CORRUPTIONS.entries.items() if entry.facts.family]
 # their published strengths do not grow in pixels: the one distorts more and shears less, the other takes colour first
 NOT_ORDERED = {"elastic_transform", "saturate"}
 
@@ -63,7 +63,7 @@ def test_the_most_severe_does_more_harm_than_the_least(name: str, table: str) ->
 
     harms = [harm(severity) for severity in range(1, 6)]
     assert harms[4] > 1.2 * harms[0] > 0
-    if CORRUPTIONS.find(name).facts["family"] == "noise":
+    if CORRUPTIONS.find(name).facts.family == "noise":
         assert harms == sorted(harms)
 
 
@@ -137,7 +137,7 @@ def test_images_without_a_batch_are_refused() -> None:
 
 
 def test_there_are_the_nineteen_of_the_paper_four_of_them_extra() -> None:
-    extra = {name for name in GENERATED if CORRUPTIONS.find(name).facts.get("extra")}
+    extra = {name for name in GENERATED if CORRUPTIONS.find(name).facts.extra}
     assert len(GENERATED) == 19
     assert extra == {"speckle_noise", "gaussian_blur", "spatter", "saturate"}
     assert all(CORRUPTIONS.find(name).paper for name in CORRUPTIONS.entries)

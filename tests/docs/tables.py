@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from normbench_cli.registry import Registry
 
 
-def registry_table(registry: Registry) -> str:
+def registry_table(registry: Registry[Any]) -> str:
     """A Markdown table: name and aliases, summary, paper."""
     rows = [
         f"| {' '.join([f'`{entry.name}`', *_aliases(entry.aliases)])} | {entry.summary} | {entry.paper} |"

@@ -21,9 +21,9 @@ from normbench_cli.registry import MODELS, NORMS, OBJECTIVES
 
 META = torch.device("meta")
 PACKAGE = Path(__file__).parents[2] / "normbench_cli"
-IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.get("graphs")]
-IMAGE_NORMS = [name for name, entry in NORMS.entries.items() if not entry.facts.get("graphs")]
-MODELS_OF_GRAPHS = [name for name, entry in MODELS.entries.items() if entry.facts.get("graphs")]
+IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.graphs]
+IMAGE_NORMS = [name for name, entry in NORMS.entries.items() if not entry.facts.graphs]
+MODELS_OF_GRAPHS = [name for name, entry in MODELS.entries.items() if entry.facts.graphs]
 
 
 @pytest.fixture

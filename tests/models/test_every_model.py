@@ -12,7 +12,7 @@ from normbench_cli.norms import NORMS
 from normbench_cli.registry import ACTIVATIONS
 
 NORM_OF_EACH_PLACEMENT = ["none", "batchnorm", "popnorm", "weightnorm"]
-IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.get("graphs")]
+IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.graphs]
 
 
 def kinds(module: nn.Module) -> list[str]:
@@ -34,7 +34,7 @@ FORMS = ["popnorm:stats=group", "popnorm:remove=none", "popnorm:divide=none", "p
 
 @pytest.mark.parametrize("norm", [*NORMS.choices(), *FORMS])
 def test_resnet20_takes_every_norm(norm: str) -> None:
-    if norm in NORMS.entries and NORMS.entries[norm].facts.get("graphs"):
+    if norm in NORMS.entries and NORMS.entries[norm].facts.graphs:
         pytest.skip("a norm for graphs")
     net = MODELS.build("resnet20", norm=norm, act="sigmoid", num_classes=3, in_channels=1)
     net(torch.randn(4, 1, 16, 16)).square().sum().backward()

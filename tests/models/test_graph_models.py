@@ -20,7 +20,7 @@ from normbench_cli.models.gcn import GraphConvolution
 from normbench_cli.models.gin import NeighborSum
 from normbench_cli.norms import NORMS
 
-GRAPH_MODELS = [name for name, entry in MODELS.entries.items() if entry.facts.get("graphs")]
+GRAPH_MODELS = [name for name, entry in MODELS.entries.items() if entry.facts.graphs]
 BLIND = ("instancenorm",)  # statistics over positions, of which a node has one
 FITTING = [name for name in NORMS.choices() if name not in BLIND]
 

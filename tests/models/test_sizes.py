@@ -16,7 +16,7 @@ from normbench_cli.models._blocks.factory import LayerFactory
 from normbench_cli.models.efficientnetb0 import drop_samples
 from normbench_cli.norms import NORMS
 
-IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.get("graphs")]
+IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.graphs]
 ONE_ROUND = ":solver=newton:iterations=1"  # what the solver finds is not the question here
 PAPERS_NORMS = ["none", "batchnorm", "groupnorm", "weightnorm", f"augnorm{ONE_ROUND}", f"diffphi{ONE_ROUND}", "popnorm"]
 PAPERS_ACTIVATIONS = ["relu", "sigmoid", "tanh"]
@@ -184,7 +184,7 @@ def test_models_compile_to_one_graph(model: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # of the compiler, to itself
-@pytest.mark.parametrize("norm", [name for name, entry in NORMS.entries.items() if not entry.facts.get("graphs")])
+@pytest.mark.parametrize("norm", [name for name, entry in NORMS.entries.items() if not entry.facts.graphs])
 def test_models_compile_to_one_graph_with_every_norm(norm: str) -> None:
     layers = LayerFactory(norm, "sigmoid")
     conv, pool = layers.conv_norm_act(3, 4, 3, first=True), nn.AdaptiveAvgPool2d(1)

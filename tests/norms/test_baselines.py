@@ -137,7 +137,7 @@ def test_weight_norms_copy_load_compile_and_need_no_device(spec: str, kind: str)
 
 @pytest.mark.parametrize("spec", [*WEIGHT_NORMS, "layernorm", "instancenorm", "groupnorm:groups=2", "graphnorm"])
 def test_compiles_without_a_graph_break(spec: str) -> None:
-    if NORMS.parse(spec).entry.facts["placement"] == "weight":
+    if NORMS.parse(spec).entry.facts.placement == "weight":
         layer, inputs = NORMS.build(spec, op=nn.Linear(4, 3)), (data(6, 4),)
     elif spec == "graphnorm":
         layer, inputs = NORMS.build(spec, num_features=4), (data(8, 4), GRAPHS, 3)

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from normbench_cli.registry import NORMS
 
 SHAPES = [(6, 4), (6, 4, 5), (6, 4, 5, 3), (6, 4, 3, 2, 2)]
-DATA_NORMS = [n for n, e in NORMS.entries.items() if e.facts.get("placement") != "weight" and not e.facts.get("graphs")]
-WEIGHT_NORMS = [n for n, e in NORMS.entries.items() if e.facts.get("placement") == "weight"]
+DATA_NORMS = [n for n, e in NORMS.entries.items() if e.facts.placement != "weight" and not e.facts.graphs]
+WEIGHT_NORMS = [n for n, e in NORMS.entries.items() if e.facts.placement == "weight"]
 RUNNING = [name for name in DATA_NORMS if "running_mean" in dict(NORMS.build(name, num_features=4).named_buffers())]
 
 
@@ -24,7 +24,7 @@ def data(shape: tuple[int, ...], dtype: torch.dtype = torch.float32, seed: int =
 def test_listing_says_what_it_is(name: str) -> None:
     entry = NORMS.entries[name]
     assert entry.summary.endswith((".", ";")) or len(entry.summary) > 20
-    assert entry.facts.get("placement") in ("after", "before", "weight")
+    assert entry.facts.placement in ("after", "before", "weight")
     assert entry.load().__doc__.startswith(entry.summary)
 
 

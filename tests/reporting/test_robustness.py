@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from normbench_cli.errors import UsageError
-from normbench_cli.registry import ATTACKS
-from normbench_cli.registry.entry import Entry
 from normbench_cli.reporting.collect import NothingMeasured, ReportQuery
 from normbench_cli.reporting.curves import curves
-from normbench_cli.reporting.robustness import source_default
 from normbench_cli.store import Store
 
 
@@ -51,16 +47,3 @@ def test_two_parameters_that_differ_are_too_many_unless_one_is_fixed(store: Stor
 def test_what_was_not_measured_is_said(store: Store) -> None:
     with pytest.raises(NothingMeasured):
         curves(store, ReportQuery(), "test/accuracy@snow")
-
-
-NUMBERS = [
-    (entry, key, default)
-    for entry in ATTACKS.entries.values()
-    for key, (_, default) in ATTACKS.parameters(entry).items()
-    if isinstance(default, int | float) and not isinstance(default, bool) and default is not inspect.Parameter.empty
-]
-
-
-@pytest.mark.parametrize(("entry", "key", "default"), NUMBERS, ids=lambda value: getattr(value, "name", str(value)))
-def test_defaults_read_from_the_source_are_the_true_ones(entry: Entry, key: str, default: float) -> None:
-    assert source_default(entry, key) == default

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from normbench_cli.models._blocks.graph import GraphSequence, PerGraph, PerNode, reject_degenerate_norm
-from normbench_cli.registry import ACTIVATIONS, NORMS, Spec
+from normbench_cli.registry import ACTIVATIONS, NORMS
 
 
 class LayerFactory:
@@ -20,22 +20,14 @@ class LayerFactory:
 
     def __init__(self, norm: str = "batchnorm", act: str = "relu") -> None:
         self.norm, self.act = norm, act
-        self._weight_norms: list[Spec] = []
-        self._data_norm: Spec | None = None
-        for spec in NORMS.parse_all(norm):
-            if spec.entry.facts.get("placement") == "weight":
-                self._weight_norms.append(spec)
-            elif self._data_norm is None:
-                self._data_norm = spec
-            else:
-                raise ValueError(f"'{norm}' joins two norms of data; one of data and any of weights can be joined")
-        options = self._data_norm.params if self._data_norm else {}
-        own = self._data_norm.entry.facts.get("placement", "after") if self._data_norm else "after"
-        self._before = options.get("placement", own) == "before"
-        self._first = options.get("first", True)
-        self._of_graphs = bool(self._data_norm and self._data_norm.entry.facts.get("graphs"))
-        self._classifier = options.get("classifier", True) and not self._of_graphs  # its rows are graphs, not nodes
-        self._removes_mean = bool(self._data_norm and self._data_norm.entry.facts.get("removes_mean"))
+        parsed = NORMS.parse_norm(norm)
+        self._weight_norms = parsed.weight_norms
+        self._data_norm = parsed.data_norm
+        self._before = parsed.placement == "before"
+        self._first = parsed.first
+        self._of_graphs = parsed.graphs
+        self._classifier = parsed.classifier
+        self._removes_mean = parsed.removes_mean
 
     def activation(self) -> nn.Module:
         activation: nn.Module = ACTIVATIONS.build(self.act)
@@ -124,7 +116,7 @@ class LayerFactory:
         last: no norm follows the operation, so weight norms that rely on one are left out.
         """
         for spec in self._weight_norms:
-            if last and spec.entry.facts.get("only_before_norms"):
+            if last and spec.entry.facts.only_before_norms:
                 continue
             op = NORMS.build(str(spec), op=op)
         return op

@@ -77,7 +77,7 @@ def convert(model: nn.Module, spec: str, example: Any = None) -> Conversion:
             if why:
                 report.kept[name or "the model"] = why
             else:
-                leads = module in wrapped or (facts_of(module) or {}).get("placement") == "before"
+                leads = module in wrapped or ((facts := facts_of(module)) is not None and facts.placement == "before")
                 (ahead if leads else norms).append(module)
     near = find_adjacency(model, norms, example)
 
@@ -179,7 +179,7 @@ def wrap_weights(target: Target, near: Adjacency, names: Mapping[nn.Module, str]
     fed_a_norm = set(near.producer.values())
     holders = Counter(parameter for module in names for parameter in module._parameters.values())
     for op in (m for m in names if isinstance(m, Operation)) if target.weights else ():
-        wanted = [s for s in target.weights if op in fed_a_norm or not s.entry.facts.get("only_before_norms")]
+        wanted = [s for s in target.weights if op in fed_a_norm or not s.entry.facts.only_before_norms]
         weight, problem = op._parameters.get("weight"), ""
         try:
             filter_axis(op)

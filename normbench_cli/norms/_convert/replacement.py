@@ -11,48 +11,42 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parameter import is_lazy
 from torch.nn.utils.parametrize import is_parametrized
 
-from normbench_cli.errors import UsageError
-from normbench_cli.registry import NORMS, Spec
-from normbench_cli.registry.spec import split_joined, split_spec
+from normbench_cli.registry import NORMS
+from normbench_cli.registry.facts import NormFacts
 
 
 class Target:
     """A spec taken apart: norms of weights, at most one of data, and where that one stands."""
 
     def __init__(self, text: str) -> None:
-        self.weights: list[Spec] = []
-        self.data: Spec | None = None
-        self.given: set[str] = set()  # what the spec sets itself, so the old layer's value does not count
-        for part, spec in zip(split_joined(text), NORMS.parse_all(text), strict=True):
-            if spec.entry.facts.get("placement") == "weight":
-                self.weights.append(spec)
-            elif self.data is None:
-                self.data, self.given = spec, set(split_spec(part)[1])
-            else:
-                raise UsageError(f"'{text}' joins two norms of data", "join one of data and any of weights")
-        options = self.data.params if self.data else {}
-        self.facts = self.data.entry.facts if self.data else {}
-        self.name = str(self.data or "none")
-        self.before = options.get("placement", self.facts.get("placement", "after")) == "before"
-        self.first, self.classifier = options.get("first", True), options.get("classifier", True)
-        self.empties = self.before or self.name == "none"  # nothing stays behind the operation
+        parsed = NORMS.parse_norm(text)
+        self.weights = parsed.weight_norms
+        self.data = parsed.data_norm
+        self.name = str(parsed.data_norm or "none")
+        self.graphs = parsed.graphs
+        self.before = parsed.placement == "before"
+        self.first = parsed.first
+        self.classifier = parsed.classifier
+        self.empties = self.before or not parsed.normalizes_data  # nothing stays behind the operation
 
     def layer(self, features: int, like: Mapping[str, Any]) -> nn.Module:
         """The new layer, with those of the old layer's settings that it takes and the spec leaves open."""
-        takes = NORMS.parameters(self.data.entry) if self.data else {}
-        options = {key: value for key, value in like.items() if key in takes and key not in self.given}
+        options: dict[str, Any] = {}
+        if self.data:  # what the spec sets itself goes before the old layer's value
+            takes = NORMS.parameters(self.data.entry).keys() - self.data.written
+            options = {key: value for key, value in like.items() if key in takes}
         made: nn.Module = NORMS.build(self.name, num_features=features, **options)
         return made
 
 
-def facts_of(module: nn.Module) -> Mapping[str, Any] | None:
+def facts_of(module: nn.Module) -> NormFacts | None:
     """What is known of a norm; None for anything that is not torch's batch norm or in normbench's registry."""
     entry = vars(type(module)).get("normbench_entry")
     if entry is not None and entry.kind == NORMS.kind:
-        facts: Mapping[str, Any] = entry.facts
+        facts: NormFacts = entry.facts
         return facts
     known = isinstance(module, _BatchNorm) and type(module).forward in (_BatchNorm.forward, nn.SyncBatchNorm.forward)
-    return {} if known else None
+    return NormFacts() if known else None
 
 
 def is_norm_like(module: nn.Module, name: str) -> bool:
@@ -81,7 +75,7 @@ def reason_kept(module: nn.Module, name: str, target: Target) -> str | None:
         return "it does not know its channels yet: run the model once"
     if not hasattr(module, "num_features"):
         return f"{type(module).__name__} has no num_features"
-    if bool(facts.get("graphs")) != bool(target.facts.get("graphs")):
+    if facts.graphs != target.graphs:
         return "norms of graphs are called with the graph of each node, other norms without"
     return None
 

@@ -1,0 +1,127 @@
+"""What a component may declare about itself when it is registered: one frozen dataclass for each kind of component.
+
+A fact is a keyword of the decorator, ``@NORMS.register("name", placement="before")``.  Facts are read from the source
+without importing it, so their values are literals.  A misspelled fact or a value of the wrong type is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from normbench_cli.errors import UsageError
+from normbench_cli.registry.spec import suggest
+
+
+@dataclass(frozen=True)
+class NormFacts:
+    """Facts of a normalization layer.
+
+    placement: the layer follows the operation (after), precedes it (before) or normalizes its weight (weight).
+    removes_mean: the output has mean zero per channel, so a bias of the operation before it has no effect.
+    needs_batch: statistics are taken over the batch.
+    batch_free_with: parameters, each as ``key=value``, with which they are not.
+    graphs: the layer is called with (x, batch) and takes its statistics per graph.
+    only_before_norms: a weight norm that is applied only to operations followed by a norm.
+    """
+
+    placement: Literal["after", "before", "weight"] = "after"
+    removes_mean: bool = False
+    needs_batch: bool = False
+    batch_free_with: tuple[str, ...] = ()
+    graphs: bool = False
+    only_before_norms: bool = False
+
+
+@dataclass(frozen=True)
+class ActivationFacts:
+    """Facts of an activation function.
+
+    init: the scheme of initial weights that ``--init auto`` chooses with it.
+    """
+
+    init: Literal["kaiming", "xavier"] = "kaiming"
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """Facts of a network.
+
+    graphs: it classifies graphs, not images.
+    """
+
+    graphs: bool = False
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """Facts of a data set.
+
+    graphs: its examples are graphs, not images.
+    recipe: the recipe that is used by default.
+    """
+
+    graphs: bool = False
+    recipe: str = ""
+
+
+@dataclass(frozen=True)
+class ObjectiveFacts:
+    """Facts of an objective: none yet."""
+
+
+@dataclass(frozen=True)
+class AttackFacts:
+    """Facts of an attack: none yet."""
+
+
+@dataclass(frozen=True)
+class CorruptionFacts:
+    """Facts of a corruption.
+
+    family: the family of a corruption that is computed; empty for one that is read from published files.
+    extra: it is not one of the fifteen over which the paper averages.
+    files: it needs files that are not part of normbench.
+    data: the data set whose published corrupted test set it is; empty for one that is computed.
+    """
+
+    family: Literal["", "noise", "blur", "weather", "digital"] = ""
+    extra: bool = False
+    files: bool = False
+    data: str = ""
+
+
+@dataclass(frozen=True)
+class ScheduleFacts:
+    """Facts of a learning-rate schedule: none yet."""
+
+
+FactsT = TypeVar("FactsT")
+
+
+def make_facts(kind: str, facts_type: type[FactsT], given: Mapping[str, Any], where: str) -> FactsT:
+    """The facts of a component, checked; `where` names the file in the message."""
+    types = get_type_hints(facts_type)
+    for name, value in given.items():
+        if name not in types:
+            what = suggest(name, list(types)) if types else f"facts of a {kind} are: none"
+            raise UsageError(f"{where}: '{name}' is not a fact of a {kind}", what)
+        if not is_of_type(value, types[name]):
+            raise UsageError(f"{where}: the fact {name}={value!r} of a {kind} has the wrong type", allowed(types[name]))
+    return facts_type(**given)
+
+
+def is_of_type(value: Any, expected: Any) -> bool:
+    """Whether a literal is of a fact's type; True is not a number and a list is not a tuple here."""
+    if get_origin(expected) is Literal:
+        return value in get_args(expected)
+    if get_origin(expected) is tuple:
+        return type(value) is tuple and all(is_of_type(item, get_args(expected)[0]) for item in value)
+    return type(value) is expected
+
+
+def allowed(expected: Any) -> str:
+    if get_origin(expected) is Literal:
+        return f"choose from {', '.join(repr(choice) for choice in get_args(expected))}"
+    return f"write {'a tuple of strings' if get_origin(expected) is tuple else f'a {expected.__name__}'}"

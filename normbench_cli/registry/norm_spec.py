@@ -1,0 +1,119 @@
+"""What a norm's spec means: which parts normalize weights, which one normalizes data, and where that one is placed.
+
+Norms of weights may be joined with one norm of data, ``ws+gn:groups=8``.  Options of the placement (``placement``,
+``first``, ``classifier``) belong to the model around the layer, so every norm accepts them and none is built with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from normbench_cli.errors import UsageError
+from normbench_cli.registry.entry import Entry
+from normbench_cli.registry.facts import NormFacts
+from normbench_cli.registry.parameters import Parameter
+from normbench_cli.registry.registry import Registry, Spec
+from normbench_cli.registry.spec import split_joined
+
+PLACEMENT_OPTIONS = {
+    "placement": Parameter(Literal["after", "before"], None),
+    "first": Parameter(bool, None),
+    "classifier": Parameter(bool, None),
+}
+
+
+@dataclass(frozen=True)
+class NormSpec:
+    """A parsed norm spec; its text is the canonical form."""
+
+    parts: tuple[Spec[NormFacts], ...]
+
+    def __str__(self) -> str:
+        return "+".join(map(str, self.parts))
+
+    @cached_property
+    def weight_norms(self) -> tuple[Spec[NormFacts], ...]:
+        """The parts that normalize the weights of operations, in order."""
+        return tuple(part for part in self.parts if part.entry.facts.placement == "weight")
+
+    @cached_property
+    def data_norm(self) -> Spec[NormFacts] | None:
+        """The part that is a layer; it may be ``none``.  None if only weights are normalized."""
+        return next((part for part in self.parts if part.entry.facts.placement != "weight"), None)
+
+    @property
+    def normalizes_data(self) -> bool:
+        return self.data_norm is not None and self.data_norm.entry.name != "none"
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing is normalized at all."""
+        return not self.weight_norms and not self.normalizes_data
+
+    @property
+    def placement(self) -> Literal["after", "before"]:
+        """Where the data norm stands relative to the operation."""
+        own = self._facts.placement
+        return "before" if self._option("placement", own) == "before" else "after"
+
+    @property
+    def first(self) -> bool:
+        """Whether a norm placed before operations also precedes the first one, which sees the input itself."""
+        return bool(self._option("first", True))
+
+    @property
+    def classifier(self) -> bool:
+        """Whether a norm placed before operations also precedes the classifier.  A norm of graphs cannot: the
+        classifier sees graphs, not their nodes."""
+        return bool(self._option("classifier", True)) and not self.graphs
+
+    @property
+    def graphs(self) -> bool:
+        """Whether the data norm takes its statistics per graph."""
+        return self._facts.graphs
+
+    @property
+    def removes_mean(self) -> bool:
+        """Whether the data norm makes the bias of an operation before it pointless."""
+        return self._facts.removes_mean
+
+    @property
+    def needs_batch(self) -> bool:
+        """Whether statistics are taken over the batch, with the parameters of this spec."""
+        return any(takes_batch_statistics(part) for part in self.parts)
+
+    @property
+    def _facts(self) -> NormFacts:
+        return self.data_norm.entry.facts if self.data_norm else NormFacts()
+
+    def _option(self, name: str, default: object) -> object:
+        return self.data_norm.params.get(name, default) if self.data_norm else default
+
+
+def takes_batch_statistics(part: Spec[NormFacts]) -> bool:
+    written = {f"{key}={value}" for key, value in part.params.items()}
+    return part.entry.facts.needs_batch and not written & set(part.entry.facts.batch_free_with)
+
+
+class NormRegistry(Registry[NormFacts]):
+    """The registry of norms, whose specs may be joined and carry options of the placement."""
+
+    def parse_norm(self, text: str) -> NormSpec:
+        """A whole norm spec, ``ws+gn:groups=8``."""
+        norm = NormSpec(tuple(self.parse(part) for part in split_joined(text)))
+        if len(norm.parts) - len(norm.weight_norms) > 1:
+            raise UsageError(f"'{text}' joins two norms of data", "join one of data and any of weights")
+        return norm
+
+    def canonical(self, text: str) -> str:
+        return str(self.parse_norm(text))
+
+    def parameters(self, entry: Entry[NormFacts]) -> dict[str, Parameter]:
+        return {**super().parameters(entry), **PLACEMENT_OPTIONS}
+
+    def _arguments(self, spec: Spec[NormFacts], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        arguments = super()._arguments(spec, kwargs)
+        return {key: value for key, value in arguments.items() if key not in PLACEMENT_OPTIONS}

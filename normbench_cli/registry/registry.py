@@ -1,0 +1,235 @@
+"""The components of one kind, found by name, and the specs that name them with their parameters."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from normbench_cli.errors import UsageError
+from normbench_cli.registry.contract import Contract
+from normbench_cli.registry.entry import Entry, Metadata, Registration, registrations
+from normbench_cli.registry.facts import FactsT, make_facts
+from normbench_cli.registry.parameters import Parameter
+from normbench_cli.registry.source import Unreadable, find_definition, parse_module
+from normbench_cli.registry.spec import first_line, join_spec, read_value, split_spec, suggest
+
+ComponentT = TypeVar("ComponentT", bound=Callable[..., Any])
+REMEDY = "give package.module:Class, or a name from `list`"
+
+
+@dataclass(frozen=True)
+class Spec(Generic[FactsT]):
+    """A component with its parameters in canonical form: typed, sorted, defaults left out.
+
+    written: the parameters that the text sets, those at their default included.
+    """
+
+    entry: Entry[FactsT]
+    params: Mapping[str, Any] = field(default_factory=dict)
+    written: frozenset[str] = field(default=frozenset(), compare=False)
+
+    def __str__(self) -> str:
+        return join_spec(self.entry.name, dict(sorted(self.params.items())))
+
+
+class Registry(Generic[FactsT]):
+    """All components of one kind."""
+
+    def __init__(
+        self,
+        kind: str,
+        package: str,
+        facts_type: type[FactsT],
+        contract: Contract,
+        supplied: tuple[str, ...] = (),
+        offered: tuple[str, ...] = (),
+    ) -> None:
+        """package: whose modules hold the components.  facts_type: what they may declare.  contract: what a component
+        from outside must be.  supplied: parameters that the program sets and a spec may not.  offered: the same, but
+        left out for a component that does not have them."""
+        self.kind = kind
+        self.package = package
+        self.facts_type = facts_type
+        self.contract = contract
+        self.supplied = (*supplied, *offered)
+        self.offered = offered
+
+    def register(
+        self, name: str, *, aliases: tuple[str, ...] = (), paper: str = "", summary: str = "", **facts: Any
+    ) -> Callable[[ComponentT], ComponentT]:
+        """Decorate a component.  Inside normbench's packages the arguments are read from the source, so they must be
+        literals; here they are checked and kept on the component, for classes and functions from outside."""
+
+        def attach(component: ComponentT) -> ComponentT:
+            where = getattr(sys.modules.get(component.__module__), "__file__", None) or component.__module__
+            metadata = Metadata(
+                summary or first_line(component.__doc__), paper, make_facts(self.kind, self.facts_type, facts, where)
+            )
+            entry = self._entry(name, component.__module__, component.__qualname__, lambda: metadata, aliases)
+            if not component.__module__.startswith("torch."):  # torch's own classes stay as they are
+                component.normbench_entry = entry  # type: ignore[attr-defined]
+            return component
+
+        return attach
+
+    @cached_property
+    def entries(self) -> dict[str, Entry[FactsT]]:
+        """Name -> entry, from the package's files and from entry points, sorted by name."""
+        found: dict[str, Entry[FactsT]] = {}
+        for module in self._modules():
+            for registration in registrations(parse_module(module)):
+                name, metadata = registration.name, self._metadata(registration, module)
+                if name in found:
+                    raise UsageError(f"two {self.kind} components are named '{name}'", "rename one")
+                found[name] = self._entry(
+                    name, module, registration.attribute, partial(as_it_is, metadata), registration.aliases
+                )
+        for entry in self._entry_points():
+            found.setdefault(entry.name, entry)
+        return dict(sorted(found.items()))
+
+    def find(self, name: str) -> Entry[FactsT]:
+        """The entry of a name, an alias, or ``package.module:attribute``."""
+        wanted, colon, attribute = name.strip().partition(":")
+        if colon and wanted.lower() not in self.entries:
+            return self._outside(name)
+        if colon:
+            raise UsageError(f"'{attribute}' in '{name}' is not key=value", f"write {wanted}:{attribute}=value")
+        wanted = wanted.lower()
+        for entry in self.entries.values():
+            if wanted == entry.name or wanted in entry.aliases:
+                return entry
+        raise UsageError(f"unknown {self.kind} '{name}'", suggest(wanted, self.choices()))
+
+    def choices(self) -> list[str]:
+        return list(self.entries)
+
+    def parse(self, text: str) -> Spec[FactsT]:
+        """The canonical form of one component's spec."""
+        name, params = split_spec(text)
+        entry = self.find(name)
+        if not params:
+            return Spec(entry)
+        accepted = self.parameters(entry)
+        typed: dict[str, Any] = {}
+        for key, value in params.items():
+            if key not in accepted:
+                raise UsageError(f"{self.kind} '{entry.name}' has no parameter '{key}'", suggest(key, list(accepted)))
+            kind, default = accepted[key]
+            typed[key] = read_value(value, kind, f"{entry.name}:{key}")
+            if typed[key] == default and type(typed[key]) is type(default):
+                del typed[key]
+        return Spec(entry, typed, frozenset(params))
+
+    def canonical(self, text: str) -> str:
+        return str(self.parse(text))
+
+    def parameters(self, entry: Entry[FactsT]) -> dict[str, Parameter]:
+        """What a spec may set, by name."""
+        return entry.parameters
+
+    def build(self, text: str, *args: Any, **kwargs: Any) -> Any:
+        """Make the component: parameters of the spec and keyword arguments together, both checked."""
+        spec = self.parse(text)
+        takes = self.parameters(spec.entry)
+        for key in kwargs:
+            if key not in takes and key not in self.supplied:
+                raise UsageError(f"{self.kind} '{spec.entry.name}' has no parameter '{key}'", suggest(key, list(takes)))
+        component = spec.entry.load()
+        arguments = self._arguments(spec, kwargs)
+        if self.contract.bound and not isinstance(component, type):
+            return partial(component, *args, **arguments)
+        try:
+            return component(*args, **arguments)
+        except ValueError as error:
+            raise UsageError(f"{self.kind} '{text}': {error}") from error
+
+    def _arguments(self, spec: Spec[FactsT], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """What the component is called with."""
+        merged = {**spec.params, **kwargs}
+        for key in self.offered:
+            if key in merged and key not in spec.entry.signature.names and not spec.entry.signature.takes_any:
+                del merged[key]
+        return merged
+
+    def _modules(self) -> list[str]:
+        """The modules of the package, found without importing them."""
+        folder = Path(__file__).parents[1].joinpath(*self.package.split(".")[1:])
+        return sorted(f"{self.package}.{file.stem}" for file in folder.glob("*.py") if not file.name.startswith("_"))
+
+    def _entry(
+        self,
+        name: str,
+        module: str,
+        attribute: str,
+        describe: Callable[[], Metadata[FactsT]],
+        aliases: tuple[str, ...] = (),
+    ) -> Entry[FactsT]:
+        return Entry(self.kind, name, module, attribute, describe, aliases, self.supplied)
+
+    def _metadata(self, registration: Registration, module: str) -> Metadata[FactsT]:
+        file = f"{module.replace('.', '/')}.py"
+        facts = make_facts(self.kind, self.facts_type, registration.facts, file)
+        return Metadata(registration.summary, registration.paper, facts)
+
+    def _entry_points(self) -> list[Entry[FactsT]]:
+        """Components that installed packages announce."""
+        from importlib.metadata import entry_points  # slow to import
+
+        group = f"normbench.{self.package.split('.')[1]}"
+        return [
+            self._entry(point.name, point.module, point.attr, partial(self._describe_outside, point.module, point.attr))
+            for point in entry_points(group=group)
+        ]
+
+    def _describe_outside(self, module: str, attribute: str) -> Metadata[FactsT]:
+        """What a component of another package says about itself: from its source, or else from the component."""
+        try:
+            definition = find_definition(module, attribute)
+            name = getattr(definition.node, "name", attribute)
+            for registration in registrations(parse_module(definition.module)):
+                if registration.attribute == name:
+                    return self._metadata(registration, definition.module)
+        except (Unreadable, ValueError):  # also a decorator whose arguments are no literals
+            pass
+        return self._describe_loaded(self._import(f"{module}:{attribute}"))
+
+    def _describe_loaded(self, component: object) -> Metadata[FactsT]:
+        own: Entry[FactsT] | None = getattr(component, "__dict__", {}).get("normbench_entry")
+        if own is not None and own.kind == self.kind:
+            return own.metadata
+        return Metadata(first_line(inspect.getdoc(component)), "", self.facts_type())
+
+    def _import(self, name: str) -> object:
+        """What ``package.module:attribute`` names; modules in the working folder are found too."""
+        module, _, attribute = name.partition(":")
+        folder = str(Path.cwd())
+        sys.path.insert(0, folder)
+        try:
+            component: object = import_module(module)
+            for part in attribute.split("."):
+                component = getattr(component, part)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise UsageError(f"{self.kind} '{name}' cannot be imported: {error}", REMEDY) from error
+        finally:
+            sys.path.remove(folder)
+        return component
+
+    def _outside(self, name: str) -> Entry[FactsT]:
+        """The entry of ``package.module:attribute``, imported and checked to be a component of this kind."""
+        component = self._import(name)
+        if not self.contract.accepts(component):
+            raise UsageError(f"{self.kind} '{name}' is not {self.contract}", REMEDY)
+        module, _, attribute = name.partition(":")
+        return self._entry(name, module, attribute, partial(self._describe_loaded, component))
+
+
+def as_it_is(metadata: Metadata[FactsT]) -> Metadata[FactsT]:
+    """What is known already."""
+    return metadata

@@ -1,0 +1,11 @@
+"""A constant learning rate."""
+
+from __future__ import annotations
+
+from normbench_cli.registry import SCHEDULES
+
+
+@SCHEDULES.register("constant")
+def constant(progress: float) -> float:
+    """The same rate throughout."""
+    return 1.0
