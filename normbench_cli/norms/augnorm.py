@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
 from normbench_cli.norms._batch.layout import from_columns, to_columns, working_dtype
 from normbench_cli.norms._batch.reduce import normalize_about
+from normbench_cli.norms._batch.running import RunningStatsNorm
 from normbench_cli.norms._ggm.autograd import Normalize, compile_ahead
 from normbench_cli.norms._ggm.kernels import Plan
 from normbench_cli.norms._ggm.median import generalized_median
@@ -25,7 +25,7 @@ SMALL = 2**14
 
 
 @NORMS.register("augnorm", paper="AugNorm", placement="after", needs_batch=True, removes_mean=True)
-class AugNorm(SolverRecord):
+class AugNorm(RunningStatsNorm, SolverRecord):
     """Batch normalization about the generalized geometric median instead of the mean.
 
         mu = argmin_y sum |x - y|^phi,   sigma^2 = mean (x - mu)^2,   y = gamma (x - mu) / sqrt(sigma^2 + eps) + beta
@@ -41,9 +41,6 @@ class AugNorm(SolverRecord):
     solver: safe (bracketed; converges always) or newton:iterations=4 (the papers' plain iteration)
     """
 
-    running_mean: Tensor
-    running_var: Tensor
-    num_batches_tracked: Tensor
     start: Tensor
 
     def __init__(
@@ -55,16 +52,11 @@ class AugNorm(SolverRecord):
         affine: bool = True,
         solver: str = "safe",
     ) -> None:
-        super().__init__()
+        super().__init__(num_features, eps, momentum, weight=affine, bias=affine)
         check_phi(phi)
-        self.num_features, self.eps, self.momentum, self.solver = num_features, eps, momentum, solver
+        self.solver = solver
         self.fixed_phi: float | None = float(phi)
         self.iterations = parse_solver(solver)
-        self.weight = nn.Parameter(torch.ones(num_features)) if affine else None
-        self.bias = nn.Parameter(torch.zeros(num_features)) if affine else None
-        self.register_buffer("running_mean", torch.zeros(num_features))
-        self.register_buffer("running_var", torch.ones(num_features))
-        self.register_buffer("num_batches_tracked", torch.tensor(0))
         # Where the next search starts, (mu - mean) / sd.  Part of the state: a resumed training repeats every bit.
         self.register_buffer("start", torch.zeros(num_features))
         self.register_buffer("record", torch.zeros(5), persistent=False)
@@ -83,29 +75,20 @@ class AugNorm(SolverRecord):
         """phi as a tensor, where it is one."""
         return None
 
-    def forward(self, x: Tensor) -> Tensor:
-        if x.ndim < 2 or x.shape[1] != self.num_features:
-            raise ValueError(f"expected (N, {self.num_features}, ...), got {tuple(x.shape)}: check num_features")
-        if not self.training:
-            return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)
+    def normalize_batch(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         if self.fixed_phi in (1.0, float("inf")):
             flat = to_columns(x)
             data = flat.to(working_dtype(flat))
             mu = generalized_median(data, self.fixed_phi, 0 if data.ndim == 2 else (0, 2))
             y, var = normalize_about(data, mu, self.weight, self.bias, self.eps)
-            y, offset = from_columns(y.to(x.dtype), x), None
-        else:
-            y, mu, var, offset, record = Normalize.apply(
-                x, self.weight, self.bias, self.exponent(), self.start, self.record, self.plan(x)
-            )
-            self.record.copy_(record)
+            return from_columns(y.to(x.dtype), x), mu, var
+        y, mu, var, offset, record = Normalize.apply(
+            x, self.weight, self.bias, self.exponent(), self.start, self.record, self.plan(x)
+        )
         with torch.no_grad():
-            self.running_mean.lerp_(mu.detach().to(self.running_mean.dtype), self.momentum)
-            self.running_var.lerp_(var.detach().to(self.running_var.dtype), self.momentum)
-            self.num_batches_tracked.add_(1)
-            if offset is not None:
-                self.start.lerp_(offset.to(self.start.dtype), 0.5)
-        return y
+            self.record.copy_(record)
+            self.start.lerp_(offset.to(self.start.dtype), 0.5)
+        return y, mu, var
 
     @torch.no_grad()
     def compile_ahead(self, x: Tensor) -> None:
