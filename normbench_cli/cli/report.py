@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from normbench_cli import paths
 from normbench_cli.cli import _options
-from normbench_cli.errors import EXIT_OK, NormbenchError, UsageError
+from normbench_cli.errors import EXIT_OK
 
 Metrics = Annotated[
     list[str] | None,
@@ -47,38 +46,19 @@ def report(
 ) -> int:
     """Compare recorded runs: grouped by the settings that vary, mean ± sd (n) over the seeds."""
     from normbench_cli.cli._output import hint, print_json, print_table
-    from normbench_cli.reporting import render
-    from normbench_cli.reporting.collect import NothingMeasured, ReportQuery, collect
-    from normbench_cli.reporting.curves import curves
-    from normbench_cli.reporting.curves import write as write_curve
-    from normbench_cli.store import Store
-    from normbench_cli.store.location import NoDatabase
+    from normbench_cli.reporting.query import ReportQuery
+    from normbench_cli.reporting.render import parse_formats, to_json, to_rows, write_files
+    from normbench_cli.reporting.report import make_report
 
-    forms = [name.strip() for name in (form or ("" if json else "md")).split(",") if name.strip()]
-    for name in forms:
-        if name not in render.FILES:
-            raise UsageError(f"--format {name} is not one of {', '.join(render.FILES)}", "choose one or more of them")
-    question = ReportQuery(metric or [], split_words(by), where or [], tag, kind, at)
-    try:
-        with Store.open(db, write=False) as store:
-            found = collect(store, question)
-            drawn = {name: curves(store, question, name) for name in split_words(curve)}
-    except NoDatabase as error:
-        raise NothingMeasured(str(error)) from error
+    formats = parse_formats(form or ("" if json else "md"))
+    query = ReportQuery(metric or [], split_words(by), where or [], tag, kind, at, split_words(curve))
+    made = make_report(query, db)
     if json:
-        print_json(render.to_json(found))
+        print_json(to_json(made))
     else:
-        print_table(render.to_rows(found), caption="\n".join(found.notes))
-    if forms or drawn:
-        paths.ensure_writable(out, "--out")
-    for name in forms:
-        try:
-            hint(f"written: {render.write(found, out, name)}", quiet)
-        except OSError as error:
-            raise NormbenchError(f"{error.filename}: {error.strerror}", "choose another folder with --out") from error
-    for name, points in drawn.items():
-        for path in write_curve(points, name, out):
-            hint(f"written: {path}", quiet)
+        print_table(to_rows(made), caption="\n".join(made.notes))
+    for path in write_files(made, out, formats):
+        hint(f"written: {path}", quiet)
     return EXIT_OK
 
 

@@ -1,6 +1,8 @@
-"""How a score falls as a disturbance grows: accuracy against an attack's epsilon, a corruption's severity."""
+"""A score against the strength of a disturbance: accuracy by an attack's epsilon or a corruption's severity."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -13,34 +15,47 @@ from normbench_cli.store.queries import metrics_frame
 
 
 def by_strength(store: Store, runs: pd.DataFrame, name: str) -> tuple[pd.DataFrame, str]:
-    """Columns group, at, value, and the parameter that `at` is, of all measurements under a condition like `bim` that
-    differ from it in one parameter.  The clean score stands at 0, where every disturbance is none."""
+    """Columns group, at, value; and the parameter that `at` holds.
+
+    The points are the metric `name` under its own condition, such as `bim`, and under all conditions that differ from
+    it in one parameter.  The clean score is at 0, where a disturbance has no effect.
+    """
     wanted = parse_metric(name)
     component, fixed = split_spec(wanted.condition)
     latest = metrics_frame(store, runs["id"].tolist())
-    conditions: dict[str, dict[str, str]] = {}
-    for full in set(latest["metric"]):
-        one = parse_metric(full)
-        if (one.split, one.name) == (wanted.split, wanted.name) and one.condition.partition(":")[0] == component:
-            _, conditions[full] = split_spec(one.condition)
-    conditions = {full: given for full, given in conditions.items() if fixed.items() <= given.items()}
-    varying = sorted({key for given in conditions.values() for key in given if key not in fixed})
-    if not conditions or not varying:
+    params_of = {
+        full: params for full, params in parameters_of(wanted, set(latest["metric"])).items() if fixed.items() <= params
+    }
+    varying = sorted({key for params in params_of.values() for key, _ in params} - set(fixed))
+    if not varying:
         return pd.DataFrame(), ""
     if len(varying) > 1:
         raise UsageError(
             f"the measurements of '{name}' differ in {' and '.join(varying)}",
-            f"fix all but one of them: {name}:{varying[-1]}=...",
+            f"fix all but one of them: {name}{',' if fixed else ':'}{varying[-1]}=...",
         )
     (parameter,) = varying
-    places = {full: float(given.get(parameter, default_of(component, parameter))) for full, given in conditions.items()}
-    places[str(MetricName(wanted.split, wanted.name, ""))] = 0.0
-    found = latest[latest["metric"].isin(places)].merge(runs[["id", "group"]], left_on="run_id", right_on="id")
-    return found.assign(at=found["metric"].map(places))[["group", "at", "value"]], parameter
+    default = default_strength(component, parameter)
+    strengths = {full: float(dict(params).get(parameter, default)) for full, params in params_of.items()}
+    strengths[str(MetricName(wanted.split, wanted.name, ""))] = 0.0
+    found = latest[latest["metric"].isin(strengths)].merge(runs[["id", "group"]], left_on="run_id", right_on="id")
+    return found.assign(at=found["metric"].map(strengths))[["group", "at", "value"]], parameter
 
 
-def default_of(component: str, parameter: str) -> float:
-    """A parameter's default, read from the source: names of metrics leave it out, and a report loads no torch.
-    Corruptions always name their severity."""
+def parameters_of(wanted: MetricName, recorded: Iterable[str]) -> dict[str, set[tuple[str, str]]]:
+    """The recorded names of one metric under one component -> the component's parameters in each."""
+    component, _ = split_spec(wanted.condition)
+    found: dict[str, set[tuple[str, str]]] = {}
+    for full in recorded:
+        metric = parse_metric(full)
+        if (metric.split, metric.name) == (wanted.split, wanted.name) and metric.condition:
+            name, params = split_spec(metric.condition)
+            if name == component:
+                found[full] = set(params.items())
+    return found
+
+
+def default_strength(component: str, parameter: str) -> float:
+    """A parameter's default, which metric names leave out.  A corruption's name always has its severity."""
     entry = ATTACKS.entries.get(component)
     return float(entry.defaults.get(parameter, float("nan"))) if entry else float("nan")

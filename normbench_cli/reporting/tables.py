@@ -1,4 +1,4 @@
-"""DataFrame -> DataFrame: which runs count, how they are grouped, what the groups measured, how that reads."""
+"""DataFrame to DataFrame: which runs count, how they are grouped, what the groups measured, and the table as text."""
 
 from __future__ import annotations
 
@@ -14,38 +14,39 @@ from normbench_cli.config import IDENTITY
 from normbench_cli.registry.spec import format_value
 from normbench_cli.reporting.statistics import summarize
 from normbench_cli.store.metric_names import unit_of
-from normbench_cli.store.status import WITH_RESULT
+from normbench_cli.store.status import STATUSES, WITH_RESULT
 
-UNFINISHED = ("diverged", "failed", "interrupted", "running")  # counted beside the mean
+UNFINISHED = tuple(sorted(set(STATUSES) - {"finished"}))  # runs with these are counted beside the mean, not in it
 
 
 def one_per_fingerprint(runs: pd.DataFrame) -> pd.DataFrame:
-    """A run that was repeated is not another seed: its newest result counts, or without one the newest try."""
+    """One run of each fingerprint: the newest with a result, or else the newest.  A repeated run is not a new seed."""
     newest = runs.assign(has_result=runs["status"].isin(WITH_RESULT)).sort_values(
         ["has_result", "started_at"], ascending=False, kind="stable"
     )
     return newest.drop_duplicates("fingerprint").drop(columns="has_result")
 
 
-def varying(runs: pd.DataFrame) -> list[str]:
-    """The settings that matter to a result and are not the same in all runs; the seed makes repeats, not groups."""
+def varying_fields(runs: pd.DataFrame) -> list[str]:
+    """The settings that affect a result and differ between runs, except the seed: seeds repeat a group."""
     return [name for name in IDENTITY if name != "seed" and runs[name].nunique(dropna=False) > 1]
 
 
-def grouped(runs: pd.DataFrame, fields: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Runs with a column ``group``, and the groups: their fields, n finished runs, and the others by state."""
+def assign_groups(runs: pd.DataFrame, fields: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The runs with a column ``group``, and the groups: their fields, ``n`` finished runs, and a count a status."""
     keys = list(runs[list(fields)].itertuples(index=False, name=None)) if fields else [()] * len(runs)
     order = {key: number for number, key in enumerate(sorted(set(keys), key=sort_key))}
     runs = runs.assign(group=[order[key] for key in keys])
     groups = pd.DataFrame(list(order), columns=list(fields), index=range(len(order)), dtype=object)
     counts = pd.crosstab(runs["group"], runs["status"])
-    for name, state in (("n", "finished"), *((state, state) for state in UNFINISHED)):
-        groups[name] = counts.get(state, 0)
+    groups["n"] = counts.get("finished", 0)
+    for status in UNFINISHED:
+        groups[status] = counts.get(status, 0)
     return runs, groups
 
 
 def sort_key(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Numbers by size, then words; a setting that is not set first."""
+    """Settings that are None first, then numbers by size, then text."""
 
     def rank(value: Any) -> tuple[int, Any]:
         if value is None:
@@ -55,7 +56,7 @@ def sort_key(key: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(rank(value) for value in key)
 
 
-def summaries(runs: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
+def summarize_groups(runs: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     """A row a group and metric: mean, sd, n, min, max and the 95 % interval over the group's finished runs."""
     finished = runs.loc[runs["status"] == "finished", ["id", "group"]]
     joined = finished.merge(values, left_on="id", right_on="run_id")
@@ -67,12 +68,12 @@ def summaries(runs: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def after_share(curves: pd.DataFrame, runs: pd.DataFrame, share: float) -> pd.DataFrame:
-    """Each metric as it was after a share of its run's schedule: the last value up to then."""
+def at_fraction(curves: pd.DataFrame, runs: pd.DataFrame, fraction: float) -> pd.DataFrame:
+    """Each run's metrics after a fraction of its schedule: the last value recorded up to then."""
     last = curves.groupby("run_id")["epoch"].max()
     planned = pd.to_numeric(runs.set_index("id")["epochs"])
     planned = planned.fillna(last.reindex(planned.index))  # a schedule in steps ends with its last epoch
-    limit = (planned * share + 1e-9).apply(np.floor)
+    limit = (planned * fraction + 1e-9).apply(np.floor)
     within = curves[curves["epoch"] <= curves["run_id"].map(limit)]
     return within.sort_values("epoch", kind="stable").drop_duplicates(["run_id", "metric"], keep="last")
 
@@ -85,7 +86,7 @@ def display(groups: pd.DataFrame, summary: pd.DataFrame, fields: Sequence[str], 
         shown[heading(metric)] = [cells.get((group, metric), "-") for group in groups.index]
     if groups[list(UNFINISHED)].to_numpy().any():
         shown["not in the mean"] = [
-            ", ".join(f"{count} {state}" for state in UNFINISHED if (count := group[state])) or "-"
+            ", ".join(f"{count} {status}" for status in UNFINISHED if (count := group[status])) or "-"
             for group in groups.to_dict("records")
         ]
     return shown.astype(str)
@@ -99,24 +100,24 @@ def heading(metric: str) -> str:
 
 
 def cell(metric: str, mean: float, sd: float, n: int) -> str:
-    """97.42 ± 0.21 (n=3); a single run has no ±."""
+    """97.42 ± 0.21 (n=3); without ± for a single run."""
     unit = unit_of(metric)
     factor = {"fraction": 100.0, "bytes": 2.0**-20}.get(unit, 1.0)
     decimals = {"fraction": 2, "bytes": 1}.get(unit)
     if decimals is None:
-        decimals = enough_decimals(mean, sd)
-    text = number(mean * factor, decimals)
+        decimals = significant_decimals(mean, sd)
+    text = format_number(mean * factor, decimals)
     if n > 1:
-        text += f" ± {number(sd * factor, decimals)}"
+        text += f" ± {format_number(sd * factor, decimals)}"
     return f"{text} (n={n})"
 
 
-def number(value: float, decimals: int) -> str:
+def format_number(value: float, decimals: int) -> str:
     return f"{value:.3e}" if math.isfinite(value) and abs(value) >= 1e7 else f"{value:.{decimals}f}"
 
 
-def enough_decimals(mean: float, sd: float) -> int:
-    """Two digits of the spread, or four of the value where there is no spread."""
+def significant_decimals(mean: float, sd: float) -> int:
+    """Decimals that show two digits of the sd, or four digits of the mean where there is no sd."""
     measure, digits = (sd, 2) if math.isfinite(sd) and sd > 0 else (abs(mean), 4)
     if not math.isfinite(measure) or measure == 0:
         return 4

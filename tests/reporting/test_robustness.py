@@ -1,15 +1,17 @@
-"""Accuracy against the strength of a disturbance: one parameter varies, defaults are known, clean stands at nothing."""
+"""Accuracy against the strength of a disturbance: one parameter varies, its default is known, clean is at 0."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from normbench_cli.errors import UsageError
-from normbench_cli.reporting.collect import NothingMeasured, ReportQuery
-from normbench_cli.reporting.curves import curves
+from normbench_cli.reporting.curves import curve_points
+from normbench_cli.reporting.query import NothingMeasured, ReportQuery
+from normbench_cli.reporting.selection import select_runs
 from normbench_cli.store import Store
 
 
@@ -25,8 +27,12 @@ def store(home: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_accuracy_against_epsilon_with_the_default_in_its_place(store: Store) -> None:
-    points = curves(store, ReportQuery(), "test/accuracy@bim")
+def points_of(store: Store, name: str) -> pd.DataFrame:
+    return curve_points(store, select_runs(store, ReportQuery()), name)
+
+
+def test_accuracy_against_epsilon_with_the_default_among_the_given(store: Store) -> None:
+    points = points_of(store, "test/accuracy@bim")
     assert points["at"].tolist() == [0, 0.01, 0.03, 0.1]
     assert points["mean"].tolist() == pytest.approx([0.9, 0.7, 0.5, 0.1])
     assert set(points["unit_of_at"]) == {"eps"}
@@ -34,16 +40,16 @@ def test_accuracy_against_epsilon_with_the_default_in_its_place(store: Store) ->
 
 
 def test_accuracy_against_severity(store: Store) -> None:
-    assert curves(store, ReportQuery(), "test/accuracy@fog")["at"].tolist() == [0, 5]
+    assert points_of(store, "test/accuracy@fog")["at"].tolist() == [0, 5]
 
 
-def test_two_parameters_that_differ_are_too_many_unless_one_is_fixed(store: Store) -> None:
-    with pytest.raises(UsageError, match="differ in seed and sigma; fix all but one"):
-        curves(store, ReportQuery(), "test/accuracy@gaussian")
-    points = curves(store, ReportQuery(), "test/accuracy@gaussian:seed=1")
+def test_only_one_parameter_may_vary_the_others_must_be_fixed(store: Store) -> None:
+    with pytest.raises(UsageError, match=r"differ in seed and sigma; fix all but one of them: .*@gaussian:sigma="):
+        points_of(store, "test/accuracy@gaussian")
+    points = points_of(store, "test/accuracy@gaussian:seed=1")
     assert points["at"].tolist() == [0, 0.1]
 
 
-def test_what_was_not_measured_is_said(store: Store) -> None:
+def test_a_disturbance_that_was_not_measured_is_an_error(store: Store) -> None:
     with pytest.raises(NothingMeasured):
-        curves(store, ReportQuery(), "test/accuracy@snow")
+        points_of(store, "test/accuracy@snow")

@@ -1,4 +1,4 @@
-"""Which runs count, how they are grouped, how a measurement reads."""
+"""Which runs count, how they are grouped, how a measurement is formatted."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from normbench_cli.reporting import tables
 START = datetime(2026, 1, 1)
 
 
-def make_runs(*records: dict) -> pd.DataFrame:
-    """Runs begun one after the other, a day apart."""
+def make_runs(*records: dict[str, Any]) -> pd.DataFrame:
+    """Runs started one after the other, a day apart."""
     defaults = {name: default_of(name) for name in FIELDS} | {"status": "finished"}
     rows = [
         defaults | {"id": f"run{i}", "fingerprint": f"f{i}", "started_at": START + timedelta(days=i)} | record
@@ -24,7 +24,7 @@ def make_runs(*records: dict) -> pd.DataFrame:
     return pd.DataFrame(rows, dtype=object)
 
 
-def make_values(*rows: tuple) -> pd.DataFrame:
+def make_values(*rows: tuple[Any, ...]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["run_id", "metric", "epoch", "value"])
 
 
@@ -38,41 +38,41 @@ def make_values(*rows: tuple) -> pd.DataFrame:
         (["failed", "interrupted"], "run1"),
     ],
 )
-def test_of_a_repeated_run_the_newest_result_counts(states: list[str], chosen: str) -> None:
+def test_the_newest_result_of_a_repeated_run_counts(states: list[str], chosen: str) -> None:
     runs = make_runs(*({"fingerprint": "same", "status": state} for state in states))
     assert tables.one_per_fingerprint(runs)["id"].tolist() == [chosen]
 
 
-def test_what_varies_and_matters_makes_the_groups() -> None:
+def test_settings_that_vary_and_affect_the_result_make_the_groups() -> None:
     runs = make_runs(
         {"norm": "none", "seed": 1, "workers": 1, "tag": "a", "epochs": 2},
         {"norm": "batchnorm", "seed": 2, "workers": 2, "tag": "b", "epochs": None},
     )
-    assert tables.varying(runs) == ["norm", "epochs"]
+    assert tables.varying_fields(runs) == ["norm", "epochs"]
 
 
-def test_groups_count_finished_runs_and_the_others_by_state() -> None:
+def test_groups_count_finished_runs_and_the_others_by_status() -> None:
     runs = make_runs(
         {"norm": "none", "lr": 0.5, "status": "diverged"},
         {"norm": "none", "lr": 0.5},
         {"norm": "none", "lr": 0.1, "status": "running"},
         {"norm": "batchnorm", "lr": 1},
     )
-    runs, groups = tables.grouped(runs, ["norm", "lr"])
+    runs, groups = tables.assign_groups(runs, ["norm", "lr"])
     assert groups[["norm", "lr"]].to_numpy().tolist() == [["batchnorm", 1], ["none", 0.1], ["none", 0.5]]
     assert runs["group"].tolist() == [2, 2, 1, 0]
     assert groups[["n", "diverged", "running"]].to_numpy().tolist() == [[1, 0, 0], [0, 0, 1], [1, 1, 0]]
 
 
-def test_settings_that_are_not_set_come_first_then_numbers_then_words() -> None:
-    _, groups = tables.grouped(make_runs(*({"epochs": value} for value in ("word", 10, None, 9))), ["epochs"])
+def test_groups_are_sorted_unset_first_then_numbers_then_text() -> None:
+    _, groups = tables.assign_groups(make_runs(*({"epochs": value} for value in ("word", 10, None, 9))), ["epochs"])
     assert groups["epochs"].tolist() == [None, 9, 10, "word"]
 
 
 def test_only_finished_runs_enter_a_mean() -> None:
-    runs, groups = tables.grouped(make_runs({}, {"status": "diverged"}, {"status": "running"}, {}), [])
+    runs, groups = tables.assign_groups(make_runs({}, {"status": "diverged"}, {"status": "running"}, {}), [])
     values = make_values(*((f"run{i}", "test/accuracy", None, value) for i, value in enumerate((0.9, 0.1, 0.2, 0.8))))
-    summary = tables.summaries(runs, values)
+    summary = tables.summarize_groups(runs, values)
     assert summary.loc[0, ["metric", "n", "min", "max"]].tolist() == ["test/accuracy", 2, 0.8, 0.9]
     shown = tables.display(groups, summary, [], ["test/accuracy", "train/loss"])
     assert shown.to_dict("records") == [
@@ -95,7 +95,7 @@ def test_only_finished_runs_enter_a_mean() -> None:
         ("samples_per_s", 1.5e12, float("nan"), 1, "1.500e+12 (n=1)"),
     ],
 )
-def test_a_measurement_reads_well(metric: str, mean: float, sd: float, n: int, text: str) -> None:
+def test_a_cell_has_as_many_digits_as_its_sd_supports(metric: str, mean: float, sd: float, n: int, text: str) -> None:
     assert tables.cell(metric, mean, sd, n) == text
 
 
@@ -107,18 +107,20 @@ def test_a_measurement_reads_well(metric: str, mean: float, sd: float, n: int, t
         ("step_time_ms", "step_time_ms"),
     ],
 )
-def test_a_heading_says_the_unit(metric: str, text: str) -> None:
+def test_a_heading_names_the_unit(metric: str, text: str) -> None:
     assert tables.heading(metric) == text
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.5, [2, 1]), (1.0, [4, 3]), (0.25, [1]), (0.49, [1, 1]), (0.1, [])])
-def test_a_share_of_the_schedule_is_of_each_run(share: float, expected: list[Any]) -> None:
-    """Planned: four epochs, and steps that took three."""
+@pytest.mark.parametrize(
+    ("fraction", "expected"), [(0.5, [2, 1]), (1.0, [4, 3]), (0.25, [1]), (0.49, [1, 1]), (0.1, [])]
+)
+def test_a_fraction_is_of_each_runs_own_schedule(fraction: float, expected: list[Any]) -> None:
+    """One run has four epochs planned; the other was planned in steps, which took three epochs."""
     runs = make_runs({"epochs": 4}, {"epochs": None, "iterations": 99})
     values = make_values(*(("run0", "m", e, e) for e in (1, 2, 3, 4)), *(("run1", "m", e, e) for e in (1, 2, 3)))
-    assert tables.after_share(values, runs, share).sort_values("run_id")["value"].tolist() == expected
+    assert tables.at_fraction(values, runs, fraction).sort_values("run_id")["value"].tolist() == expected
 
 
-def test_a_share_takes_no_rounding_down_by_a_hair() -> None:
+def test_rounding_loses_no_epoch_of_a_fraction() -> None:
     runs, values = make_runs({"epochs": 100}), make_values(*(("run0", "m", e, e) for e in range(1, 101)))
-    assert tables.after_share(values, runs, 0.29)["value"].tolist() == [29]
+    assert tables.at_fraction(values, runs, 0.29)["value"].tolist() == [29]

@@ -1,0 +1,59 @@
+"""What a report is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from normbench_cli.errors import EXIT_NOTHING_MEASURED, NormbenchError, UsageError
+
+
+class NothingMeasured(NormbenchError):
+    """No recorded measurement answers the query."""
+
+    exit_code = EXIT_NOTHING_MEASURED
+
+
+@dataclass(frozen=True)
+class ReportQuery:
+    """The runs to report (``kind``, ``tag``, ``where``) and what to show of them.
+
+    metrics: names of metrics, a few usual ones by default; by: settings to group by, by default those that vary;
+    where: ``key=value`` filters; at: a point of each run's schedule, ``50%`` or ``epoch 10``, by default its end;
+    curves: metrics or raw series to plot over time.
+    """
+
+    metrics: Sequence[str] = ()
+    by: Sequence[str] = ()
+    where: Sequence[str] = ()
+    tag: str | None = None
+    kind: str = "train"
+    at: str = ""
+    curves: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class SchedulePoint:
+    """A point of each run's schedule: after a fraction of it, at the end of an epoch, or (neither given) at its end."""
+
+    fraction: float | None = None
+    epoch: int | None = None
+
+    @property
+    def is_end(self) -> bool:
+        return self.fraction is None and self.epoch is None
+
+
+def parse_at(text: str) -> SchedulePoint:
+    """``50%`` -> a fraction of the schedule; ``epoch 10``, ``epoch=10`` or ``10`` -> an epoch; nothing -> the end."""
+    if not text:
+        return SchedulePoint()
+    stripped, words = text.strip(), text.replace("=", " ").split()
+    try:
+        if stripped.endswith("%") and 0 < float(stripped[:-1]) <= 100:
+            return SchedulePoint(fraction=float(stripped[:-1]) / 100)
+        if len(words) <= 2 and words[-1].isdigit() and words[:-1] in ([], ["epoch"]):
+            return SchedulePoint(epoch=int(words[-1]))
+    except (ValueError, IndexError):
+        pass
+    raise UsageError(f"--at {text} is not a point of a schedule", "write --at 50% or --at 'epoch 10'")

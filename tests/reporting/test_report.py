@@ -1,0 +1,110 @@
+"""From a database to a report: which runs, which groups, which values, which notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from unittest.mock import Mock
+
+import pytest
+
+from normbench_cli.errors import UsageError
+from normbench_cli.reporting import selection, tables
+from normbench_cli.reporting.query import NothingMeasured, ReportQuery
+from normbench_cli.reporting.render import to_json, to_markdown, to_rows
+from normbench_cli.reporting.report import Report, make_report
+from normbench_cli.store import Store
+
+Reported = Callable[[ReportQuery], Report]
+
+
+def test_runs_are_grouped_by_the_settings_that_vary(reported: Reported) -> None:
+    report = reported(ReportQuery())
+    assert report.fields == ["norm", "act", "model", "data", "objective"]
+    assert report.shown == ["norm"]
+    assert report.groups[["norm", "n", "diverged"]].to_numpy().tolist() == [["a|b", 1, 1], ["none", 2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (ReportQuery(), {"none": 0.45, "a|b": 0.4}),
+        (ReportQuery(at="50%"), {"none": 0.25, "a|b": 0.2}),
+        (ReportQuery(at="epoch 1"), {"none": 0.15, "a|b": 0.1}),
+        (ReportQuery(tag="t"), {"none": 0.5}),
+        (ReportQuery(where=["seed=0"]), {"none": 0.4, "a|b": 0.4}),
+        (ReportQuery(metrics=["extra"]), {"none": 0.5, "a|b": 0.0}),
+        (ReportQuery(by=["norm", "seed"], where=["norm=none", "seed=1"]), {"none": 0.5}),
+    ],
+    ids=str,
+)
+def test_each_query_gets_its_means(reported: Reported, query: ReportQuery, expected: dict[str, float]) -> None:
+    metric = next(iter(query.metrics), "test/accuracy")
+    rows = to_json(reported(query))["rows"]
+    means = {row["norm"]: row["metrics"][metric]["mean"] for row in rows if metric in row["metrics"]}
+    assert means == pytest.approx(expected)
+
+
+def test_the_notes_name_every_setting_that_a_mean_pools(reported: Reported) -> None:
+    notes = " ".join(reported(ReportQuery(by=["model"])).notes)
+    assert "ddof=1" in notes
+    assert "differ in seed and norm" in notes
+
+
+@pytest.mark.parametrize(("at", "says"), [("50%", "after 50% of"), ("epoch 1", "the end of epoch 1")])
+def test_the_notes_name_the_point_of_the_schedule(reported: Reported, at: str, says: str) -> None:
+    assert any(says in note for note in reported(ReportQuery(at=at)).notes)
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        (ReportQuery(metrics=["test/acuracy"]), "did you mean 'test/accuracy'"),
+        (ReportQuery(tag="none"), "loosen"),
+        (ReportQuery(kind="profile"), "no run of kind 'profile'"),
+        (ReportQuery(where=["norm=none"], at="epoch 9"), r"these runs have no measurements yet \(2 finished\)"),
+        (ReportQuery(curves=["test/acuracy"]), "did you mean 'test/accuracy'"),
+    ],
+    ids=str,
+)
+def test_a_query_without_an_answer_is_an_error_of_its_own(reported: Reported, query: ReportQuery, says: str) -> None:
+    with pytest.raises(NothingMeasured, match=says) as caught:
+        reported(query)
+    assert caught.value.exit_code == 4
+
+
+def test_diverged_runs_alone_are_a_result(reported: Reported) -> None:
+    rows = to_json(reported(ReportQuery(where=["norm=a|b", "seed=1"])))["rows"]
+    assert [(row["n"], row["not_in_mean"]) for row in rows] == [(0, {"diverged": 1})]
+
+
+def test_an_unknown_setting_gets_a_suggestion(reported: Reported) -> None:
+    with pytest.raises(UsageError, match="did you mean 'norm'"):
+        reported(ReportQuery(by=["nrm"]))
+
+
+def test_curves_are_part_of_the_report_and_of_its_one_selection(
+    reported: Reported, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs_frame = Mock(wraps=selection.runs_frame)
+    monkeypatch.setattr(selection, "runs_frame", runs_frame)
+    report = reported(ReportQuery(curves=["test/accuracy", "extra"]))
+    assert list(report.curves) == ["test/accuracy", "extra"]
+    assert report.curves["extra"]["at"].tolist() == [1, 2, 3, 4] * 2
+    assert runs_frame.call_count == 1
+
+
+def test_the_table_is_made_once_for_all_forms(reported: Reported, monkeypatch: pytest.MonkeyPatch) -> None:
+    display = Mock(wraps=tables.display)
+    monkeypatch.setattr(tables, "display", display)
+    report = reported(ReportQuery())
+    assert len(to_rows(report)) == 2
+    assert to_markdown(report).count("\n| ") == 4
+    assert display.call_count == 1
+
+
+def test_make_report_opens_the_database_itself(two_norms: Store, tmp_path_factory: pytest.TempPathFactory) -> None:
+    assert make_report(ReportQuery()).shown == ["norm"]
+    missing = tmp_path_factory.mktemp("empty") / "none.db"
+    with pytest.raises(NothingMeasured, match="there is no database"):
+        make_report(ReportQuery(), str(missing))
+    assert not missing.exists()
