@@ -49,12 +49,13 @@ NORMS = NormRegistry(
 ACTIVATIONS = Registry(
     "activation", "normbench_cli.activations", ActivationFacts, Contract(MODULE), offered=("inplace",)
 )
+MODEL_PARAMETERS = ("norm", "act", "num_classes", "in_channels")
 MODELS = Registry(
     "model",
     "normbench_cli.models",
     ModelFacts,
-    Contract(MODULE),
-    supplied=("norm", "act", "num_classes", "in_channels"),
+    Contract(MODULE, function_of=MODEL_PARAMETERS),
+    supplied=MODEL_PARAMETERS,
 )
 DATASETS = Registry("data set", "normbench_cli.datasets", DataFacts, Contract(function_of=()), supplied=("root",))
 OBJECTIVES = Registry("objective", "normbench_cli.objectives", ObjectiveFacts, Contract(MODULE))

@@ -1,4 +1,4 @@
-"""What a component from outside must be: checked before it is used, and said in the message when it is not."""
+"""What a component from outside must be: checked before it is used, and named in the message when it is not."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 MODULE = "torch.nn.Module"
-REAL_NAMES = {MODULE: "torch.nn.modules.module.Module"}
+DEFINED_AS = {MODULE: "torch.nn.modules.module.Module"}  # where a base class that is known by another name is defined
 
 
 @dataclass(frozen=True)
 class Contract:
-    """What the program accepts for one kind of component.
+    """What the program accepts as a component of one kind.
 
-    base: the class that classes must inherit from, by its full name, so that checking imports nothing; empty for any.
-    function_of: the parameters that a function must have; None where functions are not accepted.
-    bound: such a function is the component itself, not the maker of one: building it fixes its other parameters.
+    base: the class that classes must inherit from, by its full name, so that the check imports nothing; empty for any.
+    function_of: the parameters that a function must have; None if functions are not accepted.
+    bound: a function is the component itself and not its factory, so building it only fixes its other parameters.
     """
 
     base: str = ""
@@ -26,9 +26,8 @@ class Contract:
 
     def accepts(self, component: object) -> bool:
         if isinstance(component, type):
-            return not self.base or REAL_NAMES.get(self.base, self.base) in {
-                f"{ancestor.__module__}.{ancestor.__qualname__}" for ancestor in component.__mro__
-            }
+            ancestors = {f"{ancestor.__module__}.{ancestor.__qualname__}" for ancestor in component.__mro__}
+            return not self.base or DEFINED_AS.get(self.base, self.base) in ancestors
         if self.function_of is None or not callable(component):
             return False
         return set(self.function_of) <= parameter_names(component)
@@ -36,8 +35,7 @@ class Contract:
     def __str__(self) -> str:
         forms = [f"a class made from {self.base}" if self.base else "a class"]
         if self.function_of is not None:
-            names = " and ".join(self.function_of)
-            forms.append(f"a function of {names}" if names else "a function")
+            forms.append(f"a function of {', '.join(self.function_of)}" if self.function_of else "a function")
         return " or ".join(forms)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, NamedTuple
 
+from normbench_cli.errors import UsageError
 from normbench_cli.registry.facts import FactsT
 from normbench_cli.registry.parameters import Parameter, Signature, inspect_signature, is_registration, read_signature
 from normbench_cli.registry.source import Unreadable
@@ -41,9 +42,17 @@ class Entry(Generic[FactsT]):
 
     def load(self) -> Callable[..., Any]:
         """The class or function itself."""
-        target: Any = importlib.import_module(self.module)
-        for part in self.attribute.split("."):
-            target = getattr(target, part)
+        try:
+            target: Any = importlib.import_module(self.module)
+            for part in self.attribute.split("."):
+                target = getattr(target, part)
+        except (ImportError, AttributeError) as error:
+            if self.module.startswith("normbench_cli."):
+                raise
+            raise UsageError(
+                f"{self.kind} '{self.name}' cannot be imported from {self.module}: {error}",
+                "mend or remove the package that it belongs to",
+            ) from error
         return target  # type: ignore[no-any-return]
 
     @cached_property
@@ -52,11 +61,18 @@ class Entry(Generic[FactsT]):
 
     @property
     def summary(self) -> str:
-        return self.metadata.summary
+        """One line.  A broken package does not keep the other components from being listed."""
+        try:
+            return self.metadata.summary
+        except UsageError as error:
+            return str(error)
 
     @property
     def paper(self) -> str:
-        return self.metadata.paper
+        try:
+            return self.metadata.paper
+        except UsageError:
+            return ""
 
     @property
     def facts(self) -> FactsT:

@@ -105,10 +105,12 @@ def make_facts(kind: str, facts_type: type[FactsT], given: Mapping[str, Any], wh
     types = get_type_hints(facts_type)
     for name, value in given.items():
         if name not in types:
-            what = suggest(name, list(types)) if types else f"facts of a {kind} are: none"
-            raise UsageError(f"{where}: '{name}' is not a fact of a {kind}", what)
+            do = suggest(name, list(types)) if types else f"no {kind} has facts"
+            raise UsageError(f"{where}: '{name}' is not a fact of this {kind}", do)
         if not is_of_type(value, types[name]):
-            raise UsageError(f"{where}: the fact {name}={value!r} of a {kind} has the wrong type", allowed(types[name]))
+            raise UsageError(
+                f"{where}: the fact {name}={value!r} of this {kind} has the wrong type", allowed(types[name])
+            )
     return facts_type(**given)
 
 

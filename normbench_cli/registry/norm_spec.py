@@ -117,3 +117,11 @@ class NormRegistry(Registry[NormFacts]):
     def _arguments(self, spec: Spec[NormFacts], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         arguments = super()._arguments(spec, kwargs)
         return {key: value for key, value in arguments.items() if key not in PLACEMENT_OPTIONS}
+
+    def _check_contract(self, component: object, entry: Entry[NormFacts]) -> None:
+        super()._check_contract(component, entry)
+        if not isinstance(component, type) and entry.facts.placement != "weight":
+            raise UsageError(
+                f"norm '{entry.name}' is a function of op, as norms of weights are, and not registered as one",
+                "decorate it with @NORMS.register(..., placement='weight')",
+            )

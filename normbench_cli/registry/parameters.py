@@ -6,11 +6,13 @@ import ast
 import inspect
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple, Optional, Union, get_type_hints
 
 from normbench_cli.registry.source import Definition, Unreadable, find_definition
 
 REQUIRED: Any = inspect.Parameter.empty  # the default of a parameter that has none
+TORCH_MODULE = "torch.nn.modules.module"  # nn.Module accepts any keyword, to say that it takes none
 PLAIN_TYPES = {"int": int, "float": float, "bool": bool, "str": str}
 
 
@@ -49,16 +51,29 @@ def read_signature(module: str, attribute: str, supplied: Collection[str]) -> Si
         if argument.arg not in supplied
     }
     names = frozenset(argument.arg for argument, _ in listed)
-    return Signature(parameters, names, arguments.kwarg is not None)
+    return Signature(parameters, names, arguments.kwarg is not None and where != TORCH_MODULE)
 
 
 def inspect_signature(component: Callable[..., Any], supplied: Collection[str]) -> Signature:
     """The same from the component itself."""
-    hints = get_type_hints(component.__init__ if isinstance(component, type) else component)  # type: ignore[misc]
+    function = function_behind(component)
+    hints = get_type_hints(function)
     listed = [*inspect.signature(component).parameters.values()]
     named = [p for p in listed if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     parameters = {p.name: Parameter(hints.get(p.name, str), p.default) for p in named if p.name not in supplied}
-    return Signature(parameters, frozenset(p.name for p in named), any(p.kind is p.VAR_KEYWORD for p in listed))
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in listed) and getattr(function, "__module__", "") != TORCH_MODULE
+    return Signature(parameters, frozenset(p.name for p in named), takes_any)
+
+
+def function_behind(component: Callable[..., Any]) -> Callable[..., Any]:
+    """The function whose annotations are those of the component."""
+    if isinstance(component, type):
+        return component.__init__  # type: ignore[misc, no-any-return]
+    if isinstance(component, partial):
+        return function_behind(component.func)
+    if not inspect.isroutine(component):
+        return type(component).__call__
+    return component
 
 
 def maker_of(found: Definition) -> tuple[str, ast.arguments] | None:

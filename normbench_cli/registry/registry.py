@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.contract import Contract
-from normbench_cli.registry.entry import Entry, Metadata, Registration, registrations
+from normbench_cli.registry.entry import Entry, Metadata, registrations
 from normbench_cli.registry.facts import FactsT, make_facts
+from normbench_cli.registry.outside import (
+    REMEDY,
+    describe_by_name,
+    describe_object,
+    describe_registration,
+    import_component,
+)
 from normbench_cli.registry.parameters import Parameter
-from normbench_cli.registry.source import Unreadable, find_definition, parse_module
+from normbench_cli.registry.source import parse_module
 from normbench_cli.registry.spec import first_line, join_spec, read_value, split_spec, suggest
 
 ComponentT = TypeVar("ComponentT", bound=Callable[..., Any])
-REMEDY = "give package.module:Class, or a name from `list`"
 
 
 @dataclass(frozen=True)
@@ -84,11 +88,12 @@ class Registry(Generic[FactsT]):
         found: dict[str, Entry[FactsT]] = {}
         for module in self._modules():
             for registration in registrations(parse_module(module)):
-                name, metadata = registration.name, self._metadata(registration, module)
+                name = registration.name
                 if name in found:
                     raise UsageError(f"two {self.kind} components are named '{name}'", "rename one")
+                metadata = describe_registration(self.kind, self.facts_type, registration, module)
                 found[name] = self._entry(
-                    name, module, registration.attribute, partial(as_it_is, metadata), registration.aliases
+                    name, module, registration.attribute, partial(return_it, metadata), registration.aliases
                 )
         for entry in self._entry_points():
             found.setdefault(entry.name, entry)
@@ -142,6 +147,8 @@ class Registry(Generic[FactsT]):
             if key not in takes and key not in self.supplied:
                 raise UsageError(f"{self.kind} '{spec.entry.name}' has no parameter '{key}'", suggest(key, list(takes)))
         component = spec.entry.load()
+        if not spec.entry.module.startswith(self.package):
+            self._check_contract(component, spec.entry)
         arguments = self._arguments(spec, kwargs)
         if self.contract.bound and not isinstance(component, type):
             return partial(component, *args, **arguments)
@@ -152,14 +159,21 @@ class Registry(Generic[FactsT]):
 
     def _arguments(self, spec: Spec[FactsT], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """What the component is called with."""
-        merged = {**spec.params, **kwargs}
-        for key in self.offered:
-            if key in merged and key not in spec.entry.signature.names and not spec.entry.signature.takes_any:
-                del merged[key]
-        return merged
+        arguments = {**spec.params, **kwargs}
+        signature = spec.entry.signature
+        for key in () if signature.takes_any else kwargs.keys() & set(self.supplied) - signature.names:
+            if key not in self.offered:
+                raise UsageError(f"{self.kind} '{spec.entry.name}' does not take '{key}'", "add it to its parameters")
+            del arguments[key]
+        return arguments
+
+    def _check_contract(self, component: object, entry: Entry[FactsT]) -> None:
+        """Refuse a component from outside that cannot work."""
+        if not self.contract.accepts(component):
+            raise UsageError(f"{self.kind} '{entry.name}' is not {self.contract}", REMEDY)
 
     def _modules(self) -> list[str]:
-        """The modules of the package, found without importing them."""
+        """The modules of the package that may hold components, found without importing them."""
         folder = Path(__file__).parents[1].joinpath(*self.package.split(".")[1:])
         return sorted(f"{self.package}.{file.stem}" for file in folder.glob("*.py") if not file.name.startswith("_"))
 
@@ -173,63 +187,29 @@ class Registry(Generic[FactsT]):
     ) -> Entry[FactsT]:
         return Entry(self.kind, name, module, attribute, describe, aliases, self.supplied)
 
-    def _metadata(self, registration: Registration, module: str) -> Metadata[FactsT]:
-        file = f"{module.replace('.', '/')}.py"
-        facts = make_facts(self.kind, self.facts_type, registration.facts, file)
-        return Metadata(registration.summary, registration.paper, facts)
-
     def _entry_points(self) -> list[Entry[FactsT]]:
         """Components that installed packages announce."""
         from importlib.metadata import entry_points  # slow to import
 
         group = f"normbench.{self.package.split('.')[1]}"
         return [
-            self._entry(point.name, point.module, point.attr, partial(self._describe_outside, point.module, point.attr))
+            self._entry(
+                point.name,
+                point.module,
+                point.attr,
+                partial(describe_by_name, self.kind, self.facts_type, f"{point.module}:{point.attr}"),
+            )
             for point in entry_points(group=group)
         ]
 
-    def _describe_outside(self, module: str, attribute: str) -> Metadata[FactsT]:
-        """What a component of another package says about itself: from its source, or else from the component."""
-        try:
-            definition = find_definition(module, attribute)
-            name = getattr(definition.node, "name", attribute)
-            for registration in registrations(parse_module(definition.module)):
-                if registration.attribute == name:
-                    return self._metadata(registration, definition.module)
-        except (Unreadable, ValueError):  # also a decorator whose arguments are no literals
-            pass
-        return self._describe_loaded(self._import(f"{module}:{attribute}"))
-
-    def _describe_loaded(self, component: object) -> Metadata[FactsT]:
-        own: Entry[FactsT] | None = getattr(component, "__dict__", {}).get("normbench_entry")
-        if own is not None and own.kind == self.kind:
-            return own.metadata
-        return Metadata(first_line(inspect.getdoc(component)), "", self.facts_type())
-
-    def _import(self, name: str) -> object:
-        """What ``package.module:attribute`` names; modules in the working folder are found too."""
-        module, _, attribute = name.partition(":")
-        folder = str(Path.cwd())
-        sys.path.insert(0, folder)
-        try:
-            component: object = import_module(module)
-            for part in attribute.split("."):
-                component = getattr(component, part)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise UsageError(f"{self.kind} '{name}' cannot be imported: {error}", REMEDY) from error
-        finally:
-            sys.path.remove(folder)
-        return component
-
     def _outside(self, name: str) -> Entry[FactsT]:
         """The entry of ``package.module:attribute``, imported and checked to be a component of this kind."""
-        component = self._import(name)
-        if not self.contract.accepts(component):
-            raise UsageError(f"{self.kind} '{name}' is not {self.contract}", REMEDY)
+        component = import_component(self.kind, name)
         module, _, attribute = name.partition(":")
-        return self._entry(name, module, attribute, partial(self._describe_loaded, component))
+        entry = self._entry(name, module, attribute, partial(describe_object, self.kind, self.facts_type, component))
+        self._check_contract(component, entry)
+        return entry
 
 
-def as_it_is(metadata: Metadata[FactsT]) -> Metadata[FactsT]:
-    """What is known already."""
+def return_it(metadata: Metadata[FactsT]) -> Metadata[FactsT]:
     return metadata

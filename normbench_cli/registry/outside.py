@@ -1,0 +1,63 @@
+"""Components of other packages: imported by name, from the working folder too, and described by what they declare."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from normbench_cli.errors import UsageError
+from normbench_cli.registry.entry import Metadata, Registration, registrations
+from normbench_cli.registry.facts import FactsT, make_facts
+from normbench_cli.registry.source import Unreadable, find_definition, parse_module
+from normbench_cli.registry.spec import first_line
+
+REMEDY = "give package.module:Class, or a name from `list`"
+
+
+def import_component(kind: str, name: str) -> object:
+    """What ``package.module:attribute`` names."""
+    module, _, attribute = name.partition(":")
+    folder = str(Path.cwd())
+    sys.path.insert(0, folder)
+    try:
+        component: object = import_module(module)
+        for part in attribute.split("."):
+            component = getattr(component, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"{kind} '{name}' cannot be imported: {error}", REMEDY) from error
+    finally:
+        sys.path.remove(folder)
+    return component
+
+
+def describe_by_name(kind: str, facts_type: type[FactsT], name: str) -> Metadata[FactsT]:
+    """What ``package.module:attribute`` declares, read from its source; imported only if the source is unusual."""
+    module, _, attribute = name.partition(":")
+    try:
+        definition = find_definition(module, attribute)
+        defined_as = getattr(definition.node, "name", attribute)
+        for registration in registrations(parse_module(definition.module)):
+            if registration.attribute == defined_as:
+                return describe_registration(kind, facts_type, registration, definition.module)
+    except (Unreadable, ValueError):  # ValueError: an argument of the decorator is not a literal
+        pass
+    return describe_object(kind, facts_type, import_component(kind, name))
+
+
+def describe_registration(
+    kind: str, facts_type: type[FactsT], registration: Registration, module: str
+) -> Metadata[FactsT]:
+    """What a decorator in a source file declares, checked."""
+    facts = make_facts(kind, facts_type, registration.facts, f"{module.replace('.', '/')}.py")
+    return Metadata(registration.summary, registration.paper, facts)
+
+
+def describe_object(kind: str, facts_type: type[FactsT], component: object) -> Metadata[FactsT]:
+    """What an imported component declares; without a decorator, its docstring and the default facts."""
+    own = getattr(component, "__dict__", {}).get("normbench_entry")  # its own, not that of a class it inherits from
+    if own is not None and own.kind == kind:
+        metadata: Metadata[FactsT] = own.metadata
+        return metadata
+    return Metadata(first_line(inspect.getdoc(component)), "", facts_type())

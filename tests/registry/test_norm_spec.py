@@ -1,0 +1,66 @@
+"""What a norm's spec means: its parts, where the layer is placed, and what the model around it has to know."""
+
+from __future__ import annotations
+
+import pytest
+
+from normbench_cli.errors import UsageError
+from normbench_cli.registry import NORMS
+
+
+def test_parts_are_norms_of_weights_and_one_of_data() -> None:
+    norm = NORMS.parse_norm("ws+sn+gn:groups=8")
+    assert [str(part) for part in norm.weight_norms] == ["weightstandardization", "spectralnorm"]
+    assert str(norm.data_norm) == "groupnorm:groups=8"
+    assert str(norm) == "weightstandardization+spectralnorm+groupnorm:groups=8"
+
+
+@pytest.mark.parametrize("text", ["bn+gn", "none+bn", "bn+ws+popnorm"])
+def test_two_norms_of_data_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="joins two norms of data; join one of data and any of weights"):
+        NORMS.parse_norm(text)
+    with pytest.raises(UsageError, match="joins two norms of data"):
+        NORMS.canonical(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "placement", "first", "classifier"),
+    [
+        ("bn", "after", True, True),
+        ("popnorm", "before", True, True),
+        ("popnorm:first=no,classifier=no", "before", False, False),
+        ("popnorm:placement=after", "after", True, True),
+        ("ws+bn:placement=before", "before", True, True),
+        ("wn", "after", True, True),
+        ("graphnorm", "after", True, False),
+    ],
+)
+def test_placement(text: str, placement: str, first: bool, classifier: bool) -> None:
+    norm = NORMS.parse_norm(text)
+    assert (norm.placement, norm.first, norm.classifier) == (placement, first, classifier)
+
+
+@pytest.mark.parametrize(
+    ("text", "graphs", "removes_mean", "needs_batch"),
+    [
+        ("bn", False, True, True),
+        ("ws+gn", False, False, False),
+        ("graphnorm", True, False, False),
+        ("popnorm", False, False, True),
+        ("popnorm:stats=group", False, False, False),
+        ("popnorm:stats=instance,kappa=2", False, False, False),
+        ("wn", False, False, False),
+    ],
+)
+def test_facts_of_the_whole_spec(text: str, graphs: bool, removes_mean: bool, needs_batch: bool) -> None:
+    norm = NORMS.parse_norm(text)
+    assert (norm.graphs, norm.removes_mean, norm.needs_batch) == (graphs, removes_mean, needs_batch)
+
+
+@pytest.mark.parametrize(
+    ("text", "normalizes_data", "is_none"),
+    [("none", False, True), ("wn", False, False), ("wn+none", False, False), ("bn", True, False)],
+)
+def test_none_normalizes_nothing(text: str, normalizes_data: bool, is_none: bool) -> None:
+    norm = NORMS.parse_norm(text)
+    assert (norm.normalizes_data, norm.is_none) == (normalizes_data, is_none)
