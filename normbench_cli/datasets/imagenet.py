@@ -1,4 +1,4 @@
-"""ImageNet (ILSVRC2012), from its folders or from the archives as they are published, which torchvision unpacks."""
+"""ImageNet (ILSVRC2012), from its folders or from its official archives, which torchvision unpacks."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from normbench_cli.datasets._images.class_folders import read_splits
+from normbench_cli.datasets._images.crops import Augment, check_size
 from normbench_cli.datasets._images.files import OnDamage
-from normbench_cli.datasets._images.memory import Augment
 from normbench_cli.datasets._images.streaming import StreamedImages
 from normbench_cli.datasets._images.torchvision_compat import import_torchvision
-from normbench_cli.datasets._images.transforms import Crop, evaluation_view, training_view
-from normbench_cli.datasets.folder import check_size, read_splits
+from normbench_cli.datasets._images.transforms import Crop, evaluation_transform, training_transform
 from normbench_cli.errors import NormbenchError, first_sentence
 from normbench_cli.paths import data_root, ensure_writable
 from normbench_cli.registry import DATASETS
 
 ARCHIVES = {"train": "ILSVRC2012_img_train.tar", "val": "ILSVRC2012_img_val.tar"}
-DEVKIT, META = "ILSVRC2012_devkit_t12.tar.gz", "meta.bin"  # what torchvision makes of it: each val image's class
+DEVKIT = "ILSVRC2012_devkit_t12.tar.gz"
+META = "meta.bin"  # what torchvision makes of the development kit: the class of each val image
 log = logging.getLogger(__name__)
 
 
@@ -28,63 +29,66 @@ log = logging.getLogger(__name__)
 def imagenet(
     size: int = 224, augment: Augment = "crop_flip", crop: Crop = "popnorm", damaged: OnDamage = "skip"
 ) -> StreamedImages:
-    """1,281,167 photographs in a thousand classes (ILSVRC2012), and the 50,000 of its validation set to test with.
+    """1,281,167 photographs in 1,000 classes (ILSVRC2012); its validation set of 50,000 is the test set.
 
     The folder `imagenet` of the data folder holds `train/` and `val/` with a folder of JPEG files for each class.  If
     one is missing and its official archive is there (for val also the development kit), it is unpacked first.
 
-    size: of the images a network sees.  augment: none, flip (mirror every second image) or crop_flip (and crop by
-    chance).  crop: popnorm brings an image to 256x256 whatever its proportions, and takes 224x224 of it, by chance in
-    training and the middle in evaluation; resized is the customary way, a share of 0.08 to 1 of the area in training
-    and, in evaluation, the middle after bringing the shorter side to 256.  damaged: skip leaves out an image that
-    cannot be read, tells its name and counts it; fail stops at it.
+    size: of the images that the network sees.  augment: none, flip (mirror every second image) or crop_flip (also crop
+    at random).  crop: popnorm resizes an image to 256x256 without keeping its proportions and crops 224x224, at random
+    in training and centrally in evaluation; resized is the usual way, a random 0.08 to 1 of the area in training and,
+    in evaluation, the center after resizing the shorter side to 256.  damaged: skip leaves out an image that cannot be
+    read, names it and counts it; fail stops at it.
     """
     check_size(size)
-    place = data_root() / "imagenet"
-    need_splits(place)
+    root = data_root() / "imagenet"
+    ensure_splits(root)
     classes, (train, test) = read_splits(
-        [place / "train", place / "val"], [training_view(crop, size, augment), evaluation_view(crop, size)], size
+        [root / "train", root / "val"],
+        [training_transform(crop, size, augment), evaluation_transform(crop, size)],
+        size,
     )
     return StreamedImages(train=train, test=test, classes=len(classes), on_damage=damaged)
 
 
-def need_splits(place: Path) -> None:
-    """Both splits as folders, unpacked if that is possible; else what to put where."""
-    splits = [split for split in ARCHIVES if not (place / split).is_dir()]
+def ensure_splits(root: Path) -> None:
+    """Unpack the splits that are not there as folders; if their archives are missing, say what to put where."""
+    splits = [split for split in ARCHIVES if not (root / split).is_dir()]
     needed = [ARCHIVES[split] for split in splits]
-    if "val" in splits and not (place / META).is_file():
+    if "val" in splits and not (root / META).is_file():
         needed.append(DEVKIT)
-    if missing := [name for name in needed if not (place / name).is_file()]:
+    if missing := [name for name in needed if not (root / name).is_file()]:
         folders = " and ".join(f"{split}/" for split in splits)
         raise NormbenchError(
-            f"ImageNet's {folders} not found in {place}, nor {', '.join(missing)}",
-            "ImageNet cannot be downloaded by a program: register at image-net.org and put its archives, or train/ and "
-            "val/ with a folder for each class, there, or set NORMBENCH_DATA to the folder above imagenet/",
+            f"ImageNet's {folders} not found in {root}, nor {', '.join(missing)}",
+            "ImageNet has no public download: register at image-net.org and put its archives there, or train/ and val/ "
+            "with a folder for each class, or set NORMBENCH_DATA to the folder above imagenet/",
         )
     for split in splits:
-        unpack(place, split)
+        unpack(root, split)
 
 
-def unpack(place: Path, split: str) -> None:
-    """By torchvision, which checks the archive first; aside, so that an interruption leaves no half of a split."""
+def unpack(root: Path, split: str) -> None:
+    """Unpack an archive by torchvision, which checks it first, into a temporary folder that becomes the split at the
+    end: an interruption leaves no half of a split."""
     import_torchvision()
     tools: Any = importlib.import_module("torchvision.datasets.imagenet")
-    ensure_writable(place, "NORMBENCH_DATA")
-    aside = place / f"{split}.unpacking"
-    log.warning("unpacking %s in %s; this takes a while, once", ARCHIVES[split], place)
+    ensure_writable(root, "NORMBENCH_DATA")
+    unfinished = root / f"{split}.unpacking"
+    log.warning("unpacking %s in %s; this takes a while, but only once", ARCHIVES[split], root)
     try:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of Python's, about how archives are unpacked
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python's, about tarfile's filters
             if split == "train":
-                tools.parse_train_archive(str(place), folder=aside.name)
+                tools.parse_train_archive(str(root), folder=unfinished.name)
             else:
-                if not (place / META).is_file():
-                    tools.parse_devkit_archive(str(place))
-                tools.parse_val_archive(str(place), folder=aside.name)
-        aside.rename(place / split)
-    except Exception as error:  # an archive can be broken, and a disk full, in many ways
+                if not (root / META).is_file():
+                    tools.parse_devkit_archive(str(root))
+                tools.parse_val_archive(str(root), folder=unfinished.name)
+        unfinished.rename(root / split)
+    except Exception as error:  # a broken archive or a full disk fails in many ways
         raise NormbenchError(
-            f"{place / ARCHIVES[split]} cannot be unpacked ({first_sentence(error)})",
-            "see whether it is whole and the disk has room",
+            f"{root / ARCHIVES[split]} cannot be unpacked ({first_sentence(error)})",
+            "check that it is complete and that the disk has room",
         ) from error

@@ -1,4 +1,4 @@
-"""The graph data sets of the TU Dortmund collection, from the files that are there or from the collection's server."""
+"""The graph data sets of the TU Dortmund collection, from local files or downloaded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tu(name: str = "", source: Source = "any", degree: bool = False) -> GraphDat
     """Any graph classification set of the TU collection, by its name there: tu:name=NCI1.
 
     source: tu reads the collection's files (and downloads them), powerful-gnns reads NAME.txt in the format of Xu et
-    al., any takes the first that is found.  degree: a node's degree is its feature, for sets without node labels.
+    al., any takes the first that is found.  degree: use a node's degree as its feature, for sets without node labels.
     """
     return load([name], source, degree)
 
@@ -36,29 +36,29 @@ def mutag(source: Source = "any", degree: bool = False) -> GraphDataset:
 
 @DATASETS.register("proteins", paper="Borgwardt et al. 2005", graphs=True, recipe="augnorm-graph")
 def proteins(source: Source = "any", degree: bool = False) -> GraphDataset:
-    """PROTEINS: 1,113 proteins of 39 pieces on average, 3 kinds of pieces; are they enzymes?"""
+    """PROTEINS: 1,113 proteins of 39 structure elements on average, of 3 kinds; are they enzymes?"""
     return load(["PROTEINS"], source, degree)
 
 
 @DATASETS.register("ptc", paper="Helma et al. 2001", graphs=True, recipe="augnorm-graph")
 def ptc(source: Source = "any", degree: bool = False) -> GraphDataset:
-    """PTC: 344 molecules; do they cause cancer in male rats?  Two files go by this name, of different molecules' sizes.
+    """PTC: 344 molecules; do they cause cancer in male rats?  Two different files go by this name.
 
     The collection's PTC_MR has 14.29 atoms a molecule and 18 kinds; the file PTC.txt of powerful-gnns has 25.5, as the
-    AugNorm paper prints.  The data set's `source` says which was read.
+    AugNorm paper prints.  The data set's `source` is the file that was read.
     """
     return load(["PTC_MR", "PTC"], source, degree)
 
 
 def load(names: list[str], source: Source, degree: bool) -> GraphDataset:
-    """The first of the names that is found in the wanted format; the first name is the one to download."""
+    """The first of the names that is found in the requested format; otherwise the first name is downloaded."""
     for name in names:
         if not re.fullmatch(r"[\w.-]+", name):
             raise ValueError(f"'{name}' is not a name of a data set: write one of the collection's, as in tu:name=NCI1")
-        if source != "powerful-gnns" and (folder := tu_folder(name)):
+        if source != "powerful-gnns" and (folder := find_tu_folder(name)):
             return read_tu(folder, name, degree)
     for name in names:
-        if source != "tu" and (path := text_file(name)):
+        if source != "tu" and (path := find_text_file(name)):
             return read_powerful_gnns(path, name, degree)
     if source == "powerful-gnns":
         raise NormbenchError(
@@ -68,36 +68,43 @@ def load(names: list[str], source: Source, degree: bool) -> GraphDataset:
     return read_tu(download(names[0]), names[0], degree)
 
 
-def tu_folder(name: str) -> Path | None:
-    """Where the collection's files are: as torch_geometric keeps them, or as they are unpacked."""
+def find_tu_folder(name: str) -> Path | None:
+    """The folder of the collection's files: as torch_geometric stores them, or as the archive unpacks."""
     root = data_root()
     places = [root / "TUDataset" / name, root / name]
     folders = [folder for place in places for folder in (place / "raw", place, place / name)]
     return next((folder for folder in folders if (folder / f"{name}_A.txt").is_file()), None)
 
 
-def text_file(name: str) -> Path | None:
+def find_text_file(name: str) -> Path | None:
     root = data_root()
     folders = [root / name, root / "TUDataset" / name, root / "dataset" / name, root / "powerful-gnns" / name, root]
     return next((folder / f"{name}.txt" for folder in folders if (folder / f"{name}.txt").is_file()), None)
 
 
 def download(name: str) -> Path:
-    """Fetch a set through torch_geometric, of which only the files it unpacked are used."""
+    """Download a set by torch_geometric; only the files that it unpacks are used."""
     root = data_root() / "TUDataset"
-    ensure_writable(root, "NORMBENCH_DATA")
+    by_hand = f"{COLLECTION}/{name}.zip and unpack it so that {root / name / 'raw' / (name + '_A.txt')} exists"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # its import uses what torch has deprecated
+            warnings.simplefilter("ignore", DeprecationWarning)  # its import uses functions that torch has deprecated
             from torch_geometric.datasets import TUDataset
+    except ImportError as error:
+        raise NormbenchError(
+            f"the data set {name} is not in {data_root()}, and torch_geometric, which downloads it, is not installed",
+            f'run `pip install "normbench[graphs]"`, or fetch {by_hand}',
+        ) from error
+    ensure_writable(root, "NORMBENCH_DATA")
+    try:
         TUDataset(str(root), name)
-    except Exception as error:  # no network, no such set, a changed server: the way out is the same
-        if (folder := tu_folder(name)) is None:
+    except Exception as error:  # no network, no such set, a changed server: the remedy is the same
+        if (folder := find_tu_folder(name)) is None:
             raise NormbenchError(
                 f"the data set {name} is not in {data_root()} and could not be downloaded ({type(error).__name__})",
-                f"fetch {COLLECTION}/{name}.zip and unpack it so that {root / name / 'raw' / (name + '_A.txt')} exists",
+                f"fetch {by_hand}",
             ) from error
         return folder
-    found = tu_folder(name)
+    found = find_tu_folder(name)
     assert found is not None
     return found

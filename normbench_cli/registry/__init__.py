@@ -57,7 +57,7 @@ MODELS = Registry(
     Contract(MODULE, function_of=MODEL_PARAMETERS),
     supplied=MODEL_PARAMETERS,
 )
-DATASETS = Registry("data set", "normbench_cli.datasets", DataFacts, Contract(function_of=()), supplied=("root",))
+DATASETS = Registry("data set", "normbench_cli.datasets", DataFacts, Contract(function_of=()))
 OBJECTIVES = Registry("objective", "normbench_cli.objectives", ObjectiveFacts, Contract(MODULE))
 ATTACKS = Registry(
     "attack",

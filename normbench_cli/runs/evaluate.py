@@ -14,7 +14,7 @@ from normbench_cli import build, paths
 from normbench_cli.config import RunConfig, make_config
 from normbench_cli.corruptions.base import SEVERITIES, Corruption
 from normbench_cli.corruptions.selection import Cell, select
-from normbench_cli.datasets._images.memory import Standardize
+from normbench_cli.datasets._images.batches import Standardize
 from normbench_cli.device import pick_device
 from normbench_cli.engine import checkpoint
 from normbench_cli.engine.damaged_files import new_damage

@@ -12,13 +12,13 @@ import torch
 
 from normbench_cli.corruptions import CORRUPTIONS
 from normbench_cli.corruptions.selection import select
-from normbench_cli.datasets._images.memory import Dataset, Split
+from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.errors import NormbenchError, UsageError
 
 DRAW = np.random.default_rng(0)
 IMAGES = torch.from_numpy(DRAW.integers(0, 256, (6, 3, 32, 32)).astype(np.uint8))
 LABELS = torch.tensor([3, 1, 4, 1, 5, 9])
-DATA = Dataset(Split(IMAGES, LABELS), Split(IMAGES, LABELS), 10, (0.5,) * 3, (0.25,) * 3)
+DATA = InMemoryImages(Split(IMAGES, LABELS), Split(IMAGES, LABELS), 10, (0.5,) * 3, (0.25,) * 3)
 
 
 @pytest.fixture

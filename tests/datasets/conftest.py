@@ -1,19 +1,25 @@
-"""Small image files, generated."""
+"""A data folder of the test's own, and small image files in it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from tests.datasets.made_files import MakePictures
+
 
 @pytest.fixture
-def pictures(tmp_path: Path) -> Callable[..., Path]:
-    """`pictures({"train/cat": 3, ...})` makes so many images in each folder, of several sizes: the folder of all."""
+def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NORMBENCH_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
 
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> MakePictures:
     def make(counts: dict[str, int], at: str = "pictures", endings: Iterable[str] = ("png", "jpg", "JPEG")) -> Path:
         draw, endings, sizes = np.random.default_rng(0), list(endings), [(40, 30), (30, 50), (33, 33)]
         for name, count in counts.items():

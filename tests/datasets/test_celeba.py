@@ -1,4 +1,4 @@
-"""CelebA from a generated set in the real files' format: groups, splits, images, and what is missing or damaged."""
+"""CelebA, read from generated files in the official format: groups, splits, images, missing and damaged files."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch import Tensor
 from torch.utils.data import DataLoader
 
 from normbench_cli.datasets import DATASETS
-from normbench_cli.datasets._images.crops import central, flipped, random_share
-from normbench_cli.datasets._images.memory import Batch
+from normbench_cli.datasets._images.batches import ImageBatch
+from normbench_cli.datasets._images.celeba_files import ATTRIBUTES, IMAGES, PARTITION
+from normbench_cli.datasets._images.crops import center_crop_box, random_flip, random_resized_crop_box
 from normbench_cli.datasets._images.streaming import StreamedImages
-from normbench_cli.datasets.celeba import AREA, ATTRIBUTES, GROUPS, IMAGES, PARTITION, RATIO
+from normbench_cli.datasets.celeba import AREA, GROUPS, RATIO
 from normbench_cli.errors import NormbenchError, UsageError
 
 # fmt: off
@@ -37,7 +39,9 @@ def values() -> np.ndarray:
 
 
 @pytest.fixture
-def root(tmp_path: Path, values: np.ndarray) -> Path:
+def root(tmp_path: Path, values: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The data folder."""
+    monkeypatch.setenv("NORMBENCH_DATA", str(tmp_path / "data"))
     folder = tmp_path / "data" / "celeba"
     (folder / IMAGES).mkdir(parents=True)
     rows, parts, draw = [], [], np.random.default_rng(1)
@@ -57,18 +61,27 @@ def part_of(index: int) -> int:
     return 0 if index < 40 else 1 if index < 50 else 2
 
 
-def load(root: Path, size: int = 32) -> StreamedImages:
-    return DATASETS.build("celeba", root=str(root), size=size)
+def groups_of(batch: ImageBatch) -> Tensor:
+    assert batch.groups is not None
+    return batch.groups
 
 
-def test_official_splits_labels_and_group_counts(root: Path, values: np.ndarray) -> None:
-    data = load(root)
-    assert [len(s) for s in (data.train, data.validation, data.test)] == [40, 10, 10]
+def load(options: str = "size=32") -> StreamedImages:
+    data: StreamedImages = DATASETS.build(f"celeba:{options}")
+    return data
+
+
+@pytest.mark.usefixtures("root")
+def test_official_splits_labels_and_group_counts(values: np.ndarray) -> None:
+    data = load()
+    assert data.validation is not None
+    splits = (data.train, data.validation, data.test)
+    assert [len(split) for split in splits] == [40, 10, 10]
     assert data.group_names == GROUPS
     assert len(GROUPS) == 16
     on = {name: values[:, NAMES.index(name)] == 1 for name in NAMES}
     assert data.train.labels.tolist() == on["Blond_Hair"][:40].tolist()
-    for part, split in enumerate((data.train, data.validation, data.test)):
+    for part, split in enumerate(splits):
         here = np.array([part_of(index) == part for index in range(COUNT)])
         counts = dict(zip(GROUPS, split.groups.sum(0).tolist(), strict=True))
         assert counts["male_blond"] == (on["Male"] & on["Blond_Hair"] & here).sum()
@@ -79,8 +92,8 @@ def test_official_splits_labels_and_group_counts(root: Path, values: np.ndarray)
         assert counts["wavy_hair_other"] == (on["Wavy_Hair"] & ~on["Blond_Hair"] & here).sum()
 
 
-def test_evaluation_takes_the_central_square_of_any_size(root: Path) -> None:
-    data = load(root, size=64)
+def test_evaluation_crops_the_central_square_of_any_image(root: Path) -> None:
+    data = load("size=64")
     for index in range(2):
         with Image.open(root / "celeba" / IMAGES / f"{51 + index:06}.jpg") as file:
             side = min(file.size)
@@ -91,29 +104,32 @@ def test_evaluation_takes_the_central_square_of_any_size(root: Path) -> None:
         assert torch.equal(image, torch.from_numpy(np.array(want)).permute(2, 0, 1))
 
 
-def test_training_images_depend_on_index_and_draw_alone(root: Path) -> None:
-    train = load(root).train
+@pytest.mark.usefixtures("root")
+def test_training_images_depend_on_index_and_draw_only() -> None:
+    train = load().train
     assert torch.equal(train[3, 7][0], train[3, 7][0])
     assert torch.equal(train[3][0], train[3, 0][0])
     assert not torch.equal(train[3, 7][0], train[3, 8][0])
 
 
-def test_training_crops_are_those_of_the_protocol(root: Path) -> None:
-    boxes = [random_share((178, 218), index, 1, AREA, RATIO) for index in range(2000)]
+def test_training_crops_follow_the_protocol() -> None:
+    boxes = [random_resized_crop_box((178, 218), index, 1, AREA, RATIO) for index in range(2000)]
     for left, top, right, bottom in boxes:
         assert 0 <= left < right <= 178
         assert 0 <= top < bottom <= 218
         ratio, share = (right - left) / (bottom - top), (right - left) * (bottom - top) / (178 * 218)
         assert 0.99 <= ratio <= 4 / 3 + 0.01
         assert 0.69 <= share <= 1.0
-    assert random_share((10, 100), 0, 0, AREA, RATIO) == (0, 45, 10, 55)  # no ratio from 1 to 4/3 fits a share of 0.7
-    assert random_share((100, 10), 0, 0, AREA, RATIO) == (43, 0, 56, 10)
-    assert 900 < sum(flipped(index, 1) for index in range(2000)) < 1100
+    # no ratio from 1 to 4/3 leaves 0.7 of these areas
+    assert random_resized_crop_box((10, 100), 0, 0, AREA, RATIO) == (0, 45, 10, 55)
+    assert random_resized_crop_box((100, 10), 0, 0, AREA, RATIO) == (43, 0, 56, 10)
+    assert 900 < sum(random_flip(index, 1) for index in range(2000)) < 1100
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_loader_streams_batches(root: Path, workers: int) -> None:
-    train = load(root).train
+@pytest.mark.usefixtures("root")
+def test_a_data_loader_reads_the_images(workers: int) -> None:
+    train = load().train
     keys = [(index, 5) for index in reversed(range(len(train)))]
     batches = list(DataLoader(train, batch_size=16, sampler=keys, num_workers=workers))
     assert [images.shape for images, _, _ in batches] == [(16, 3, 32, 32), (16, 3, 32, 32), (8, 3, 32, 32)]
@@ -123,24 +139,28 @@ def test_a_loader_streams_batches(root: Path, workers: int) -> None:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_batches_are_the_same_for_any_number_of_workers(root: Path, workers: int) -> None:
-    data = load(root)
+@pytest.mark.usefixtures("root")
+def test_batches_are_the_same_for_any_number_of_workers(workers: int) -> None:
+    data = load()
 
-    def batches(epoch: int, first: int = 0, workers: int = 0) -> list[Batch]:
+    def batches(epoch: int, first: int = 0, workers: int = 0) -> list[ImageBatch]:
         made = data.batches(data.train, 16, torch.device("cpu"), shuffle_seed=3, workers=workers)
         assert len(made) == 3
         return list(made.epoch(epoch, first))
 
     plain, again, other = batches(1), batches(1, workers=workers), batches(2)
     for one, two in zip(plain, again, strict=True):
-        assert all(torch.equal(a, b) for a, b in zip(one, two, strict=True))
+        assert torch.equal(one.inputs, two.inputs)
+        assert torch.equal(one.labels, two.labels)
+        assert torch.equal(groups_of(one), groups_of(two))
     assert torch.equal(batches(1, first=2, workers=workers)[0].inputs, plain[2].inputs)
     assert not torch.equal(plain[0].inputs, other[0].inputs)
     assert abs(torch.cat([b.inputs for b in plain]).mean().item()) < 0.5
 
 
-def test_the_order_of_the_files_can_be_kept(root: Path) -> None:
-    data = DATASETS.build("celeba:size=32,shuffle=false", root=str(root))
+@pytest.mark.usefixtures("root")
+def test_the_order_of_the_files_can_be_kept() -> None:
+    data = load("size=32,shuffle=false")
     batches = list(data.batches(data.train, 13, torch.device("cpu"), shuffle_seed=3).epoch(1))
     labels = torch.cat([batch.labels for batch in batches])
     assert torch.equal(labels, data.train.labels[:39])  # a last batch of one is left out
@@ -148,13 +168,13 @@ def test_the_order_of_the_files_can_be_kept(root: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_a_damaged_image_is_left_out_or_one_line_from_a_worker_too(root: Path, workers: int) -> None:
+def test_a_damaged_image_is_left_out_or_reported_in_one_line_also_by_a_worker(root: Path, workers: int) -> None:
     (root / "celeba" / IMAGES / "000001.jpg").write_bytes(b"")
-    data = load(root)
+    data = load()
     batches = data.batches(data.train, 4, torch.device("cpu"), workers=workers)
     assert [len(batch.labels) for batch in batches.epoch()] == [3, *[4] * 9]
     assert [Path(path).name for path in batches.damaged] == ["000001.jpg"]
-    data = DATASETS.build("celeba:size=32,damaged=fail", root=str(root))
+    data = load("size=32,damaged=fail")
     with pytest.raises(NormbenchError, match=r"^\S+000001.jpg cannot be read as an image .*; copy it again.*$"):
         list(data.batches(data.train, 4, torch.device("cpu"), workers=workers).epoch())
 
@@ -164,47 +184,47 @@ def edit(root: Path, name: str, old: str, new: str) -> None:
     path.write_text(path.read_text().replace(old, new, 1))
 
 
-def test_missing_and_damaged_files_are_named_in_one_line(root: Path) -> None:
+def test_an_error_names_the_missing_or_damaged_file_in_one_line(root: Path) -> None:
     folder = root / "celeba"
     whole = {name: (folder / name).read_text() for name in (ATTRIBUTES, PARTITION)}
     cases = [
         (ATTRIBUTES, "Blond_Hair", "Blonde", f"{ATTRIBUTES} is damaged: line 2 does not name Blond_Hair"),
-        (ATTRIBUTES, "60\n", "61\n", "promises 61 images and 60 follow"),
+        (ATTRIBUTES, "60\n", "61\n", "announces 61 images and 60 follow"),
         (ATTRIBUTES, "60\n", "many\n", "line 1 is not the number of images"),
         (ATTRIBUTES, "000002.jpg ", "000002.jpg 1 ", "line 4 has 41 values for 40 attributes"),
         (PARTITION, "000003.jpg 0", "000003.jpg 7", f"{PARTITION} is damaged: line 3"),
         (PARTITION, "000003.jpg 0\n", "", "does not say the part of 000003.jpg"),
     ]
-    for name, old, new, says in cases:
+    for name, old, new, message in cases:
         edit(root, name, old, new)
-        with pytest.raises(NormbenchError, match=says) as error:
-            load(root)
+        with pytest.raises(NormbenchError, match=message) as error:
+            load()
         assert "\n" not in str(error.value)
         (folder / name).write_text(whole[name])
     (folder / IMAGES / "000009.jpg").unlink()
     with pytest.raises(NormbenchError, match=r"000009.jpg is missing \(1 of 60 images\)"):
-        load(root)
+        load()
 
 
 @pytest.mark.parametrize("content", [b"", b"not an image", None])
 def test_a_damaged_image_is_named_when_it_is_read(root: Path, content: bytes | None) -> None:
     path = root / "celeba" / IMAGES / "000001.jpg"
     path.write_bytes(path.read_bytes()[:2000] if content is None else content)
-    train = load(root).train
+    train = load().train
     with pytest.raises(NormbenchError, match=r"000001.jpg cannot be read as an image"):
         train[0]
 
 
-def test_a_value_that_is_no_attribute_value_is_found(root: Path) -> None:
+def test_an_invalid_attribute_value_is_reported_with_its_line(root: Path) -> None:
     path = root / "celeba" / ATTRIBUTES
     lines = path.read_text().split("\n")
     lines[5] = lines[5].replace("-1", " 0")
     path.write_text("\n".join(lines))
     with pytest.raises(NormbenchError, match="line 6 has a value that is neither 1 nor -1"):
-        load(root)
+        load()
 
 
-def test_nothing_there_says_where_to_put_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_files_the_error_says_where_to_put_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NORMBENCH_DATA", str(tmp_path))
     with pytest.raises(NormbenchError, match=rf"{IMAGES}, {ATTRIBUTES}, {PARTITION} not found in .*NORMBENCH_DATA"):
         DATASETS.build("celeba")
@@ -214,24 +234,24 @@ def test_nothing_there_says_where_to_put_it(tmp_path: Path, monkeypatch: pytest.
         DATASETS.build("celeba")
 
 
-def test_a_silly_size_is_refused() -> None:
+def test_a_size_out_of_range_is_refused() -> None:
     with pytest.raises(UsageError, match="size is 2"):
         DATASETS.build("celeba", size=2)
 
 
-def test_bigger_images_crop_the_same_share() -> None:
-    assert central((178, 218)) == (0, 20, 178, 198)
-    assert central((356, 436)) == (0, 40, 356, 396)
-    assert math.isclose(np.diff(central((1024, 1024))[::2])[0], 1024)
+def test_larger_images_are_cropped_in_proportion() -> None:
+    assert center_crop_box((178, 218)) == (0, 20, 178, 198)
+    assert center_crop_box((356, 436)) == (0, 40, 356, 396)
+    assert math.isclose(np.diff(center_crop_box((1024, 1024))[::2])[0], 1024)
 
 
-def test_a_run_trains_on_it_and_records_its_groups(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("root")
+def test_a_run_trains_on_it_and_records_its_groups() -> None:
     from normbench_cli.build import build, check
     from normbench_cli.config import make_config
     from normbench_cli.engine.events import Record
     from normbench_cli.engine.loop import fit
 
-    monkeypatch.setenv("NORMBENCH_DATA", str(root))
     values = {"data": "celeba:size=32", "model": "resnet20", "epochs": "2", "batch_size": "4"}
     config = make_config({**values, "objective": "cvar"})
     assert config.recipe == "augnorm-celeba"

@@ -1,12 +1,10 @@
-"""Folders of images: what is read, how it is cropped, and what is said about a folder that is not right."""
+"""Folders of images: what is read, how it is cropped, and the errors about a folder that cannot be used."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ from normbench_cli.datasets import DATASETS
 from normbench_cli.datasets._images.streaming import StreamedImages
 from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.registry.spec import split_list
+from tests.datasets.made_files import MakePictures
 from tests.support import RunCommand
 
 COUNTS = {"train/cat": 9, "train/dog": 8, "test/cat": 4, "test/dog": 3}
@@ -24,13 +23,15 @@ CPU = torch.device("cpu")
 
 
 def load(place: Path, options: str = "size=16") -> StreamedImages:
-    return DATASETS.build(f"folder:path={place},{options}")
+    data: StreamedImages = DATASETS.build(f"folder:path={place},{options}")
+    return data
 
 
-def test_splits_labels_and_shape(pictures: Callable[..., Any]) -> None:
+def test_splits_labels_and_shape(pictures: MakePictures) -> None:
     place = pictures({**COUNTS, "val/cat": 2, "val/dog": 1})
     (place / "train" / "dog" / "notes.txt").write_text("no image")
     data = load(place)
+    assert data.validation is not None
     assert (len(data.train), len(data.validation), len(data.test)) == (17, 3, 7)
     assert data.train.labels.tolist() == [0] * 9 + [1] * 8
     assert (data.classes, data.shape, data.group_names) == (2, (3, 16, 16), ())
@@ -40,7 +41,7 @@ def test_splits_labels_and_shape(pictures: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("at", ["cats+dogs", "a:b", "x=y", "two words", "cats,dogs", "a,b=c"])
-def test_names_of_folders_that_could_be_mistaken_for_syntax(pictures: Callable[..., Any], at: str) -> None:
+def test_a_folder_name_may_contain_the_syntax_of_specs(pictures: MakePictures, at: str) -> None:
     escaped = str(pictures(COUNTS, at=at)).replace(",", "\\,")
     (one,) = split_list(f"folder:path={escaped},size=16")
     spec = DATASETS.canonical(one)
@@ -48,20 +49,20 @@ def test_names_of_folders_that_could_be_mistaken_for_syntax(pictures: Callable[.
     assert len(DATASETS.build(spec).train) == 17
 
 
-def test_val_alone_is_what_is_tested(pictures: Callable[..., Any]) -> None:
+def test_without_test_the_scores_come_from_val(pictures: MakePictures) -> None:
     data = load(pictures({"train/a": 2, "train/b": 2, "val/a": 1, "val/b": 2}))
     assert data.validation is None
     assert len(data.test) == 3
 
 
-def test_evaluation_sees_the_middle_of_a_square_that_was_not_kept_in_proportion(pictures: Callable[..., Any]) -> None:
+def test_evaluation_resizes_to_a_square_and_crops_its_center(pictures: MakePictures) -> None:
     place = pictures(COUNTS)
     image = Image.open(place / "test" / "cat" / "000.png").convert("RGB").resize((64, 64), Image.Resampling.BILINEAR)
     want = torch.from_numpy(np.array(image.crop((4, 4, 60, 60)))).permute(2, 0, 1)
     assert torch.equal(load(place, "size=56").test[0][0], want)
 
 
-def test_the_customary_way_keeps_proportions(pictures: Callable[..., Any]) -> None:
+def test_resized_keeps_the_proportions(pictures: MakePictures) -> None:
     place = pictures(COUNTS)
     image = Image.open(place / "test" / "cat" / "000.png").convert("RGB").resize((85, 64), Image.Resampling.BILINEAR)
     want = torch.from_numpy(np.array(image.crop((14, 4, 70, 60)))).permute(2, 0, 1)
@@ -70,14 +71,14 @@ def test_the_customary_way_keeps_proportions(pictures: Callable[..., Any]) -> No
     assert data.train[0, 1][0].shape == (3, 56, 56)
 
 
-@pytest.mark.parametrize(("augment", "seen"), [("none", {1}), ("flip", {2}), ("crop_flip", {10, 11, 12})])
-def test_augmentation_does_what_it_says(pictures: Callable[..., Any], augment: str, seen: set[int]) -> None:
+@pytest.mark.parametrize(("augment", "distinct"), [("none", {1}), ("flip", {2}), ("crop_flip", {10, 11, 12})])
+def test_augmentation_flips_and_crops(pictures: MakePictures, augment: str, distinct: set[int]) -> None:
     train = load(pictures(COUNTS), f"size=56,augment={augment}").train
-    looks = {train[2, draw][0].numpy().tobytes() for draw in range(12)}
-    assert len(looks) in seen
+    images = {train[2, draw][0].numpy().tobytes() for draw in range(12)}
+    assert len(images) in distinct
 
 
-def test_pixels_are_standardized_by_what_is_given(pictures: Callable[..., Any]) -> None:
+def test_pixels_are_standardized_by_the_given_mean_and_std(pictures: MakePictures) -> None:
     place = pictures(COUNTS)
     first = next(load(place, "size=16,mean=0,std=1").batches(load(place).test, 7, CPU).epoch()).inputs
     data = load(place, "size=16,mean=0.5/0.4/0.3,std=0.2")
@@ -90,17 +91,17 @@ def test_pixels_are_standardized_by_what_is_given(pictures: Callable[..., Any]) 
     [
         ("size=4", "size is 4; give 8 to 1024"),
         ("mean=0.5/0.5", "mean=0.5/0.5 is not three numbers"),
-        ("mean=grey", "mean=grey is not three numbers"),
+        ("mean=gray", "mean=gray is not three numbers"),
         ("std=0", "std=0 is not above 0"),
         ("crop=middle", "not one of popnorm, resized"),
     ],
 )
-def test_wrong_options_are_one_line(pictures: Callable[..., Any], options: str, says: str) -> None:
+def test_an_invalid_option_is_refused_in_one_line(pictures: MakePictures, options: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         load(pictures({"train/a": 1, "test/a": 1}), options)
 
 
-def test_a_path_that_is_no_folder_is_one_line(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_folder_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path, says in (("nowhere", "nowhere is not there; give"), ("file", "file is a file; give")):
         with pytest.raises(UsageError, match=says):
@@ -120,20 +121,16 @@ def test_a_path_that_is_no_folder_is_one_line(tmp_path: Path) -> None:
         ({"train/a": 1, "train/b": 1, "val/a": 1, "test/a": 1}, r"val lacks the class 'b' that .*train has \(1 such\)"),
     ],
 )
-def test_a_folder_that_is_not_right_is_one_line(
-    pictures: Callable[..., Any], counts: dict[str, int], says: str
+def test_a_folder_that_cannot_be_used_is_refused_in_one_line(
+    pictures: MakePictures, counts: dict[str, int], says: str
 ) -> None:
     with pytest.raises(NormbenchError, match=says) as error:
         load(pictures(counts))
     assert "\n" not in str(error.value)
 
 
-def test_a_path_may_have_a_colon_and_an_equals_sign(pictures: Callable[..., Any]) -> None:
-    assert len(load(pictures(COUNTS, at="a:b=c")).train) == 17
-
-
 def test_a_run_from_the_command_line_names_and_counts_a_damaged_image(
-    normbench: RunCommand, pictures: Callable[..., Any]
+    normbench: RunCommand, pictures: MakePictures
 ) -> None:
     place = pictures(COUNTS)
     image = place / "train" / "cat" / "001.jpg"
@@ -146,7 +143,7 @@ def test_a_run_from_the_command_line_names_and_counts_a_damaged_image(
     assert sorted(line.partition(" ")[0] for line in lines) == [str(place / "test" / "dog" / "000.png"), str(image)]
     ended = normbench(*words, f"folder:path={place},size=16", "--workers", "2", "--json")
     (run,) = json.loads(ended.out)["runs"]
-    assert ended.err.count("is left out") == 2  # a document on stdout keeps nothing from the person
+    assert ended.err.count("is left out") == 2  # also if stdout is a JSON document
     assert run["config"]["recipe"] == "folder"
     assert run["metrics"]["data/damaged_images"] == 2
     ended = normbench("eval", run["id"], "--corruption", "fog:severity=1/2", "--json")

@@ -1,9 +1,9 @@
-"""Batches read from files: the same for any number of workers and from anywhere in an epoch, damaged files or not."""
+"""Batches read from files: equal for any number of workers and from any batch of an epoch, with damaged files too."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,19 @@ import torch
 from normbench_cli.build import build
 from normbench_cli.config import make_config
 from normbench_cli.datasets import DATASETS
-from normbench_cli.datasets._images.memory import Batch
+from normbench_cli.datasets._images.batches import ImageBatch
 from normbench_cli.datasets._images.streaming import StreamedBatches
 from normbench_cli.engine.events import Notice, Record
 from normbench_cli.engine.loop import fit
 from normbench_cli.errors import NormbenchError
+from tests.datasets.made_files import MakePictures
 
 COUNTS = {"train/a": 10, "train/b": 10, "test/a": 3, "test/b": 3}
 CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def place(pictures: Callable[..., Any]) -> Path:
+def place(pictures: MakePictures) -> Path:
     return pictures(COUNTS)
 
 
@@ -37,22 +38,23 @@ def batches_of(
 ) -> StreamedBatches:
     data = DATASETS.build(f"folder:path={place},size=16,damaged={damaged}")
     split = data.test if seed is None else data.train
-    return data.batches(split, size, CPU, shuffle_seed=seed, workers=workers)
+    batches: StreamedBatches = data.batches(split, size, CPU, shuffle_seed=seed, workers=workers)
+    return batches
 
 
-def equal(some: Iterator[Any] | list[Batch], others: list[Batch]) -> bool:
+def equal(some: Iterator[Any] | list[ImageBatch], others: list[ImageBatch]) -> bool:
     pairs = list(zip(some, others, strict=True))
     return all(torch.equal(a.inputs, b.inputs) and torch.equal(a.labels, b.labels) for a, b in pairs)
 
 
 @pytest.mark.parametrize("damage", [False, True])
-def test_workers_and_the_place_in_an_epoch_change_nothing(place: Path, damage: bool) -> None:
+def test_batches_do_not_depend_on_workers_or_on_where_an_epoch_begins(place: Path, damage: bool) -> None:
     if damage:
         for name in ("a/001.jpg", "a/007.jpg", "b/003.png"):
             break_file(place / "train" / name)
     plain, worked = batches_of(place), batches_of(place, workers=2)
     epochs = [list(plain.epoch(number)) for number in (1, 2)]
-    next(worked.epoch(9))  # an epoch that is given up, whose later batches are already being read
+    next(worked.epoch(9))  # an abandoned epoch, whose later batches are already being read
     assert equal(worked.epoch(1), epochs[0])
     assert equal(worked.epoch(2, first=2), epochs[1][2:])
     assert list(worked.damaged.values()) == list(plain.damaged.values())
@@ -63,7 +65,7 @@ def test_workers_and_the_place_in_an_epoch_change_nothing(place: Path, damage: b
     assert not equal(epochs[0][:1], epochs[1][:1])
 
 
-def test_more_workers_than_cores_are_no_warning(place: Path) -> None:
+def test_more_workers_than_cores_give_no_warning(place: Path) -> None:
     assert len(list(batches_of(place, workers=5).epoch(1))) == 5
 
 
@@ -73,25 +75,25 @@ def test_another_seed_gives_other_crops(place: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_reading_takes_no_number_from_trainings_own(place: Path, workers: int) -> None:
+def test_reading_does_not_advance_the_global_generator(place: Path, workers: int) -> None:
     batches, before = batches_of(place, workers=workers), torch.get_rng_state()
     for number in (1, 2):
         list(batches.epoch(number))
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_a_training_batch_is_never_left_without_two_images(place: Path) -> None:
-    """All but two images are damaged: in every batch the two stand in, and every step takes place."""
+def test_a_training_batch_always_has_two_images(place: Path) -> None:
+    """All but two images are damaged: these two replace the others in every batch, and every step takes place."""
     for path in sorted(place.glob("train/*/*"))[2:]:
         break_file(path)
     batches = list(batches_of(place).epoch(1))
     assert [len(batch.labels) for batch in batches] == [2] * 5
     break_file(place / "train" / "a" / "000.png")
-    with pytest.raises(NormbenchError, match=r"too few images are left for a step: 19 in a row .*look at the folder"):
+    with pytest.raises(NormbenchError, match=r"too few images are left for a step: 19 in a row .*check the folder"):
         list(batches_of(place).epoch(1))
 
 
-def test_a_batch_of_evaluation_without_images_is_passed_over(place: Path) -> None:
+def test_an_evaluation_batch_without_readable_images_is_skipped(place: Path) -> None:
     for path in sorted(place.glob("test/a/*")):
         break_file(path)
     batches = batches_of(place, 3, seed=None)
@@ -105,15 +107,15 @@ def test_a_batch_of_evaluation_without_images_is_passed_over(place: Path) -> Non
 
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("content", [b"", b"not an image", None])
-def test_a_damaged_image_is_fatal_if_asked(place: Path, workers: int, content: bytes | None) -> None:
+def test_a_damaged_image_is_an_error_with_damaged_fail(place: Path, workers: int, content: bytes | None) -> None:
     path = place / "train" / "b" / "004.jpg"
     path.write_bytes(path.read_bytes()[:200] if content is None else content)
-    # nothing may keep the error: with it, it would keep the workers
+    # not bound to a name: the traceback would keep the workers alive
     with pytest.raises(NormbenchError, match=r"^\S+b/004.jpg cannot be read as an image \(.+\); copy it again.*$"):
         list(batches_of(place, workers=workers, damaged="fail").epoch(1))
 
 
-def test_training_goes_on_in_the_middle_of_an_epoch_and_tells_of_no_damage_twice(
+def test_training_resumes_in_the_middle_of_an_epoch_and_reports_each_damaged_file_once(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("normbench_cli.engine.epoch_meter.SECONDS_BETWEEN_LOOKS", 0)
@@ -124,8 +126,8 @@ def test_training_goes_on_in_the_middle_of_an_epoch_and_tells_of_no_damage_twice
     )
     whole = build(config)
     seen = list(fit(whole))
-    told = [record.text for record in seen if isinstance(record, Notice)]
-    assert len(told) == len(set(told)) == 3
+    reported = [record.text for record in seen if isinstance(record, Notice)]
+    assert len(reported) == len(set(reported)) == 3
     last = [record.metrics for record in seen if isinstance(record, Record)][-1]
     assert last["data/damaged_images"] == 3
 

@@ -1,4 +1,4 @@
-"""CIFAR and Fashion-MNIST: read from generated files, refused where they are not what was published or in part."""
+"""CIFAR and Fashion-MNIST: read from generated files, refused if they are incomplete or not the published ones."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def is_one_line(name: str, says: str) -> None:
-    with pytest.raises(NormbenchError, match=says) as error:
+def check_error(name: str, message: str) -> None:
+    with pytest.raises(NormbenchError, match=message) as error:
         DATASETS.build(name)
     assert "\n" not in str(error.value)
 
@@ -47,7 +47,7 @@ def write_fashion(root: Path, labels: int = 30) -> Path:
     return raw
 
 
-def test_fashionmnist_is_read_from_its_unpacked_files_and_bordered(root: Path) -> None:
+def test_fashionmnist_is_read_from_its_unpacked_files_and_padded(root: Path) -> None:
     write_fashion(root)
     data = DATASETS.build("fashionmnist")
     assert (data.train.images.shape, len(data.test), data.classes) == ((30, 1, 32, 32), 30, 10)
@@ -56,25 +56,26 @@ def test_fashionmnist_is_read_from_its_unpacked_files_and_bordered(root: Path) -
     assert data.mean == pytest.approx([IMAGES.mean() / 255])
 
 
-def test_fashionmnist_in_part_is_one_line(root: Path) -> None:
+def test_an_incomplete_fashionmnist_is_refused_in_one_line(root: Path) -> None:
     raw = write_fashion(root)
     (raw / "t10k-labels-idx1-ubyte").unlink()
-    is_one_line(
+    check_error(
         "fashionmnist", r"FashionMNIST in .* is incomplete or damaged \(Dataset not found\); remove that folder"
     )
-    (raw / "train-images-idx3-ubyte.gz").write_bytes(b"cut off")  # so it is a download: that goes on, if it can
-    is_one_line("fashionmnist", r"incomplete or damaged \(Error downloading .*\); remove that folder")
+    # the mark of an interrupted download, which is continued
+    (raw / "train-images-idx3-ubyte.gz").write_bytes(b"cut off")
+    check_error("fashionmnist", r"incomplete or damaged \(Error downloading .*\); remove that folder")
 
 
-def test_fashionmnist_whose_parts_do_not_fit_is_one_line(root: Path) -> None:
+def test_a_fashionmnist_with_too_few_labels_is_refused_in_one_line(root: Path) -> None:
     write_fashion(root, labels=20)
-    is_one_line("fashionmnist", r"incomplete or damaged \(30 images and 20 labels\)")
+    check_error("fashionmnist", r"incomplete or damaged \(30 images and 20 labels\)")
 
 
 @pytest.mark.parametrize("name", ["cifar10", "cifar100", "fashionmnist"])
-def test_a_download_that_fails_says_how_to_do_without_every_time(root: Path, name: str) -> None:
+def test_every_failed_download_says_how_to_do_without(root: Path, name: str) -> None:
     for _ in range(2):
-        is_one_line(
+        check_error(
             name, r"is not in .* and cannot be downloaded \(.+\); put .*/ there by hand \(from http.*NORMBENCH_DATA"
         )
 
@@ -87,4 +88,4 @@ def test_a_cifar10_that_is_not_the_published_one_is_refused(root: Path) -> None:
     for name in (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"):
         (folder / name).write_bytes(pickle.dumps(batch))
     (folder / "batches.meta").write_bytes(pickle.dumps({"label_names": list("abcd")}))
-    is_one_line("cifar10", r"CIFAR10 in .*cifar-10-batches-py is incomplete or damaged .*; remove that folder")
+    check_error("cifar10", r"CIFAR10 in .*cifar-10-batches-py is incomplete or damaged .*; remove that folder")

@@ -16,7 +16,7 @@ from torch import nn
 from normbench_cli.datasets import DATASETS
 from normbench_cli.datasets._graphs.dataset import make_graph_dataset
 from normbench_cli.datasets._graphs.loader import GraphLoader
-from normbench_cli.datasets.tu import text_file, tu_folder
+from normbench_cli.datasets.tu import find_text_file, find_tu_folder
 from normbench_cli.engine.crossval.folds import assign, cross_validate, make_folds
 from normbench_cli.engine.crossval.parallel import warm_up
 from normbench_cli.engine.crossval.statistics import CURVES, finished_folds, mean_curves, summary
@@ -251,7 +251,7 @@ def test_a_single_sample_left_over_joins_the_batch_before(samples: int, sizes: l
 
 @pytest.mark.parametrize(("name", "sizes"), [("mutag", {19: 8, 18: 2}), ("proteins", {112: 3, 111: 7})])
 def test_the_folds_of_the_real_sets_are_the_known_ones(name: str, sizes: dict[int, int]) -> None:
-    if not (tu_folder(name.upper()) or text_file(name.upper())):
+    if not (find_tu_folder(name.upper()) or find_text_file(name.upper())):
         pytest.skip(f"NORMBENCH_DATA={os.environ.get('NORMBENCH_DATA', '')} does not hold {name}")
     found = assign(DATASETS.build(name).labels, 10, 9)
     counts = torch.bincount(found).tolist()

@@ -14,7 +14,7 @@ import torch
 from normbench_cli import build
 from normbench_cli.config import make_config
 from normbench_cli.datasets._graphs.dataset import make_graph_dataset
-from normbench_cli.datasets._images.memory import Dataset, Split
+from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.engine.epoch_meter import EpochMeter
 from normbench_cli.engine.loop import set_rate, train_step
 from normbench_cli.registry import MODELS, NORMS, OBJECTIVES
@@ -31,7 +31,7 @@ def step(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Two steps of a config: batches cropped and mirrored, forward, loss, backward, optimizer, counters."""
     images, labels = torch.zeros(12, 3, 32, 32, dtype=torch.uint8), torch.zeros(12, dtype=torch.long)
     split = Split(images, labels)
-    data = Dataset(split, split, 10, (0.5,) * 3, (0.2,) * 3, augment="crop_flip")
+    data = InMemoryImages(split, split, 10, (0.5,) * 3, (0.2,) * 3, augment="crop_flip")
     monkeypatch.setattr(build, "pick_device", lambda name: META)
     monkeypatch.setattr(build, "load_data", lambda spec: data)
 

@@ -7,12 +7,12 @@ import torch
 
 from normbench_cli.datasets import DATASETS
 from normbench_cli.datasets._graphs.dataset import GraphDataset, make_graph_dataset
-from normbench_cli.datasets._images.memory import Dataset
+from normbench_cli.datasets._images.memory import InMemoryImages
 from normbench_cli.datasets._images.streaming import StreamedImages
 from normbench_cli.engine.protocols import GraphData, ImageData
 
 
-def as_image_data(data: Dataset | StreamedImages) -> ImageData:
+def as_image_data(data: InMemoryImages | StreamedImages) -> ImageData:
     return data
 
 

@@ -1,58 +1,53 @@
 """Reads the one-file text format of "How Powerful are Graph Neural Networks?" (Xu et al. 2019).
 
-First line: how many graphs.  Then for each graph a line `nodes label`, and for each of its nodes a line
-`tag degree neighbour neighbour ...`, the neighbours counted from 0 within the graph.
+The first line is the number of graphs.  Then each graph has a line `nodes label`, and each of its nodes a line
+`tag degree neighbor neighbor ...`, with neighbors counted from 0 within the graph.  Attributes may follow them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import torch
 
 from normbench_cli.datasets._graphs.dataset import GraphDataset, make_graph_dataset
+from normbench_cli.datasets._graphs.text_lines import REMEDY, line_error, read_lines
 from normbench_cli.errors import NormbenchError
-
-MEND = "download the data set again, or mend the file"
 
 
 class Lines:
-    """The lines of a file as whole numbers, with the number of the line just read for messages."""
+    """The lines of a file as whole numbers; it keeps the number of the line just read for error messages."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.number = path, 0
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise NormbenchError(f"{path} cannot be read: {why}", MEND) from error
-        self._lines: Iterator[str] = iter(text.rstrip().splitlines())
+        self.path = path
+        self.number = 0
+        self._lines = iter(read_lines(path))
 
-    def next(self, expected: str, at_least: int) -> list[int]:
+    def next(self, expected: str, min_numbers: int) -> list[int]:
+        """The next line, which must hold at least so many numbers; `expected` says what it is, for messages."""
         self.number += 1
         line = next(self._lines, None)
         if line is None:
-            raise self.broken(f"the file ends where {expected} must stand")
+            raise self.line_error(f"the file ends where {expected} is expected")
         try:
             numbers = [int(piece) for piece in line.split()]
         except ValueError:
-            raise self.broken(f"'{line[:40]}' is not whole numbers") from None
-        if len(numbers) < at_least:
-            raise self.broken(f"'{line[:40]}' where {expected} must stand")
+            raise self.line_error(f"'{line[:40]}' is not whole numbers") from None
+        if len(numbers) < min_numbers:
+            raise self.line_error(f"'{line[:40]}' where {expected} is expected")
         return numbers
 
     def end(self) -> None:
         self.number += 1
         if next(self._lines, None) is not None:
-            raise self.broken("more lines than the graphs announced in line 1 take")
+            raise self.line_error("more lines than the graphs announced in line 1 take")
 
-    def broken(self, what: str) -> NormbenchError:
-        return NormbenchError(f"{self.path}, line {self.number}: {what}", MEND)
+    def line_error(self, what: str) -> NormbenchError:
+        return line_error(self.path, self.number, what)
 
 
 def read_powerful_gnns(path: Path, name: str, degree: bool = False) -> GraphDataset:
-    """The graphs in the file; what is wrong in it is said with the line."""
+    """The graphs in the file; an error names the line."""
     lines = Lines(path)
     (graphs,) = lines.next("the number of graphs", 1)[:1]
     tags: list[int] = []
@@ -62,21 +57,23 @@ def read_powerful_gnns(path: Path, name: str, degree: bool = False) -> GraphData
     for graph in range(graphs):
         nodes, label = lines.next(f"the size and label of graph {graph + 1} of {graphs}", 2)[:2]
         if nodes < 1:
-            raise lines.broken(f"graph {graph + 1} has {nodes} nodes")
+            raise lines.line_error(f"graph {graph + 1} has {nodes} nodes")
         labels.append(label)
         first = len(tags)
         for node in range(nodes):
             tag, count, *rest = lines.next(f"node {node + 1} of {nodes} of graph {graph + 1}", 2)
-            if len(rest) < count:  # what follows the neighbours are attributes of the node
-                raise lines.broken(f"{count} neighbours are announced, and {len(rest)} follow")
-            for neighbour in rest[:count]:
-                if not 0 <= neighbour < nodes:
-                    raise lines.broken(f"neighbour {neighbour} is outside the graph, which has nodes 0 to {nodes - 1}")
-                edges.append((first + node, first + neighbour))
+            if len(rest) < count:
+                raise lines.line_error(f"{count} neighbors are announced, and {len(rest)} follow")
+            for neighbor in rest[:count]:
+                if not 0 <= neighbor < nodes:
+                    raise lines.line_error(
+                        f"neighbor {neighbor} is outside the graph, which has nodes 0 to {nodes - 1}"
+                    )
+                edges.append((first + node, first + neighbor))
             tags.append(tag)
             owners.append(graph)
     lines.end()
     if not labels:
-        raise NormbenchError(f"{path} holds no graph", MEND)
+        raise NormbenchError(f"{path} holds no graph", REMEDY)
     pairs = torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).T
     return make_graph_dataset(name, str(path), tags, pairs, owners, labels, degree)

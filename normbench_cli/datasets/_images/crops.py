@@ -1,59 +1,72 @@
-"""Where images are cropped: by chance in training, the same for the same image and draw, and centrally in evaluation.
+"""Crop boxes and flips: random in training, reproducible for an image and a draw; central in evaluation.
 
-Everything here is arithmetic with sizes; a size is (width, height).
+Pure arithmetic: a size is (width, height), a box is (left, top, right, bottom).  `index` is the image's position in its
+split, `draw` the number of its random draw (it differs from epoch to epoch and from seed to seed).
 """
 
 from __future__ import annotations
 
 import math
 import random
+from typing import Literal
 
+Augment = Literal["none", "flip", "crop_flip"]
 Size = tuple[int, int]
-Box = tuple[int, int, int, int]  # left, top, right, bottom
+Box = tuple[int, int, int, int]
 Range = tuple[float, float]
 
-TRIES = 10
+MAX_ATTEMPTS = 10
 
 
-def chance(index: int, draw: int, purpose: str) -> random.Random:
-    """Luck that depends on the image, the draw and what it is for, and on nothing else."""
+def check_size(size: int, largest: int = 1024) -> None:
+    """Refuse a width and height of images that no network here is meant for."""
+    if not 8 <= size <= largest:
+        raise ValueError(f"size is {size}; give 8 to {largest}")
+
+
+def rng_for(index: int, draw: int, purpose: str) -> random.Random:
+    """A generator seeded by image, draw and purpose only."""
     return random.Random(f"{purpose} {index} {draw}")
 
 
-def random_share(size: Size, index: int, draw: int, area: Range, ratio: Range) -> Box:
-    """A share of the area at a ratio of width to height, both drawn; the widest central crop if ten draws don't fit."""
+def random_resized_crop_box(size: Size, index: int, draw: int, area: Range, ratio: Range) -> Box:
+    """A box with a random fraction of the image's area and a random ratio of width to height.
+
+    If none of ten boxes fits into the image, the largest central one with a permitted ratio is taken.
+    """
     width, height = size
-    luck = chance(index, draw, "crop")
-    for _ in range(TRIES):
-        pixels = width * height * luck.uniform(*area)
-        shape = math.exp(luck.uniform(*map(math.log, ratio)))
+    rng = rng_for(index, draw, "crop")
+    for _ in range(MAX_ATTEMPTS):
+        pixels = width * height * rng.uniform(*area)
+        shape = math.exp(rng.uniform(*map(math.log, ratio)))
         w, h = round(math.sqrt(pixels * shape)), round(math.sqrt(pixels / shape))
         if 0 < w <= width and 0 < h <= height:
-            return placed(w, h, luck.randint(0, width - w), luck.randint(0, height - h))
+            return box_at(rng.randint(0, width - w), rng.randint(0, height - h), w, h)
     if width / height < ratio[0]:
-        return centred(size, width, max(1, round(width / ratio[0])))
-    return centred(size, max(1, min(width, round(height * ratio[1]))), height)
+        return center_box(size, width, max(1, round(width / ratio[0])))
+    return center_box(size, max(1, min(width, round(height * ratio[1]))), height)
 
 
-def random_window(size: Size, width: int, height: int, index: int, draw: int) -> Box:
-    """A window of the given width and height, anywhere within the image."""
-    luck = chance(index, draw, "crop")
-    return placed(width, height, luck.randint(0, size[0] - width), luck.randint(0, size[1] - height))
+def random_crop_box(size: Size, width: int, height: int, index: int, draw: int) -> Box:
+    """A box of the given width and height at a random position."""
+    rng = rng_for(index, draw, "crop")
+    return box_at(rng.randint(0, size[0] - width), rng.randint(0, size[1] - height), width, height)
 
 
-def flipped(index: int, draw: int) -> bool:
-    return chance(index, draw, "flip").random() < 0.5
+def random_flip(index: int, draw: int) -> bool:
+    """Whether to mirror the image: true for one half of all draws."""
+    return rng_for(index, draw, "flip").random() < 0.5
 
 
-def central(size: Size) -> Box:
+def center_crop_box(size: Size) -> Box:
     """The central square, as wide as the shorter side."""
     side = min(size)
-    return centred(size, side, side)
+    return center_box(size, side, side)
 
 
-def centred(size: Size, width: int, height: int) -> Box:
-    return placed(width, height, (size[0] - width) // 2, (size[1] - height) // 2)
+def center_box(size: Size, width: int, height: int) -> Box:
+    return box_at((size[0] - width) // 2, (size[1] - height) // 2, width, height)
 
 
-def placed(width: int, height: int, left: int, top: int) -> Box:
+def box_at(left: int, top: int, width: int, height: int) -> Box:
     return left, top, left + width, top + height

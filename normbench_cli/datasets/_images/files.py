@@ -1,6 +1,6 @@
-"""Images that stay in their files until they are asked for, one by one or by whole batches; and what a damaged one is.
+"""Images that stay in their files until they are requested, one by one or in whole batches; damaged files.
 
-Everything here also works in a worker process.
+Everything here also runs in worker processes.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import torch
 from PIL import Image, UnidentifiedImageError
 from torch import Tensor
 
-from normbench_cli.datasets._images.transforms import View
+from normbench_cli.datasets._images.transforms import Transform
 from normbench_cli.errors import NormbenchError, first_sentence
 
 OnDamage = Literal["skip", "fail"]
-Key = tuple[int, int]  # which image, and which of its random crops
+Key = tuple[int, int]  # the index of an image, and the number of its random draw
 Item = tuple[Tensor, Tensor, Tensor]  # an image (uint8), its label, its groups; or a batch of them
-STAND_INS = 100  # so many images in a row that cannot be read mean that something else is wrong
+MAX_REPLACEMENTS = 100  # if so many images in a row are unreadable, something else than the images is wrong
 
 
 class DamagedImage(NormbenchError):
@@ -30,23 +30,26 @@ class DamagedImage(NormbenchError):
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"{path} cannot be read as an image ({why})", "copy it again, or leave it out by damaged=skip")
-        self.path, self.why = path, why
+        self.path = path
+        self.why = why
 
 
 class ImageFiles(torch.utils.data.Dataset[Item]):
-    """One split: `files[i]` is an image (uint8, 3 x size x size), its label and its groups; its file is read then.
+    """One split: `files[i]` reads an image file and gives the image (uint8, 3 x size x size), its label and its groups.
 
-    `files[i, draw]` is what the view makes of that draw: the same pair is the same image in any process.
+    `files[i, draw]` applies the transform with that random draw: equal keys give equal images in any process.
 
-    names: of the files in the folder; groups: bool (N, groups), without any where there are none.
+    names: of the files, relative to the folder; groups: bool (N, groups), or None for a data set without groups.
     """
 
     def __init__(
-        self, folder: Path, names: Sequence[str], labels: Tensor, groups: Tensor | None, size: int, view: View
+        self, folder: Path, names: Sequence[str], labels: Tensor, groups: Tensor | None, size: int, transform: Transform
     ) -> None:
-        # one block of bytes, which workers share; a list of a million strings each of them would come to copy
+        # one block of bytes, which workers share: a list of a million strings would be copied into each of them
         self._names = np.array([os.fsencode(name) for name in names], dtype=np.bytes_)
-        self._folder, self._view, self.size = str(folder), view, size
+        self._folder = str(folder)
+        self._transform = transform
+        self.size = size
         self.labels = labels
         self.groups = torch.empty(len(labels), 0, dtype=torch.bool) if groups is None else groups
 
@@ -55,38 +58,39 @@ class ImageFiles(torch.utils.data.Dataset[Item]):
 
     def __getitem__(self, key: int | Key) -> Item:
         index, draw = key if isinstance(key, tuple) else (key, 0)
-        image = self._view(decoded(os.path.join(self._folder, os.fsdecode(self._names[index]))), index, draw)
-        pixels = torch.from_numpy(np.array(image)).permute(2, 0, 1).contiguous()
+        image = decode_image(os.path.join(self._folder, os.fsdecode(self._names[index])))
+        pixels = torch.from_numpy(np.array(self._transform(image, index, draw))).permute(2, 0, 1).contiguous()
         return pixels, self.labels[index], self.groups[index]
 
 
-def decoded(path: str) -> Image.Image:
+def decode_image(path: str) -> Image.Image:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of odd notes about the camera, which are no part of the picture
+            warnings.simplefilter("ignore")  # about malformed metadata, which is not part of the picture
             with Image.open(path) as file:
                 return file.convert("RGB")
     except MemoryError:
         raise
-    except Exception as error:  # a damaged file can break its reader in any way
-        raise DamagedImage(path, reason(error)) from error
+    except Exception as error:  # a damaged file can make its decoder fail in any way
+        raise DamagedImage(path, decoding_problem(error)) from error
 
 
-def reason(error: Exception) -> str:
+def decoding_problem(error: Exception) -> str:
     if isinstance(error, UnidentifiedImageError):
         return "unknown format"
     return error.strerror if isinstance(error, OSError) and error.strerror else first_sentence(error)
 
 
 class BatchReader(torch.utils.data.Dataset[tuple[Item | None, dict[str, str]]]):
-    """Whole batches of a split: `reader[keys]` is the images that can be read, and the files that cannot, with why.
+    """Whole batches of a split: `reader[keys]` is a batch of the readable images, and the unreadable files with why.
 
-    least: how many images a batch must have to be of use.  Where damage leaves fewer, the images that follow in the
-    split stand in: so every training step takes place, with statistics, and equally for any number of workers.
+    min_images: how many images a batch needs.  If damage leaves fewer, the images that follow in the split replace the
+    damaged ones, so every training step takes place, with batch statistics, equally for any number of workers.
     """
 
-    def __init__(self, split: ImageFiles, least: int) -> None:
-        self._split, self._least = split, least
+    def __init__(self, split: ImageFiles, min_images: int) -> None:
+        self._split = split
+        self._min_images = min_images
 
     def __getitem__(self, keys: list[Key]) -> tuple[Item | None, dict[str, str]]:
         items: list[Item] = []
@@ -100,18 +104,18 @@ class BatchReader(torch.utils.data.Dataset[tuple[Item | None, dict[str, str]]]):
 
         for key in keys:
             read(key)
-        stand_ins = self._after(keys)
-        while len(items) < self._least and (another := next(stand_ins, None)):
-            read(another)
-        if len(items) < max(1, self._least):
+        replacements = self._replacements(keys)
+        while len(items) < self._min_images and (replacement := next(replacements, None)):
+            read(replacement)
+        if len(items) < max(1, self._min_images):
             return None, damaged
         images, labels, groups = map(torch.stack, zip(*items, strict=True))
         return (images, labels, groups), damaged
 
-    def _after(self, keys: list[Key]) -> Iterator[Key]:
-        """The images that follow the last of a batch and are not in it."""
-        taken = {index for index, _ in keys}
+    def _replacements(self, keys: list[Key]) -> Iterator[Key]:
+        """The images that follow the last one of a batch and are not in it."""
+        used = {index for index, _ in keys}
         last, draw = keys[-1]
         count = len(self._split)
-        following = ((last + step) % count for step in range(1, min(count, STAND_INS + 1)))
-        return ((index, draw) for index in following if index not in taken)
+        following = ((last + step) % count for step in range(1, min(count, MAX_REPLACEMENTS + 1)))
+        return ((index, draw) for index in following if index not in used)

@@ -1,25 +1,24 @@
-"""torchvision, also where its compiled part does not fit the installed torch."""
+"""Imports torchvision even if its compiled operators do not fit the installed torch."""
 
 from __future__ import annotations
 
 import importlib
 from types import ModuleType
-from typing import Any
 
 import torch
 
 MISSING = "operator torchvision::nms does not exist"
-OPERATORS = ("nms", "qnms")  # those that torchvision's Python part describes to torch while it is imported
+OPERATORS = ("nms", "qnms")  # torchvision's Python part registers fake implementations of them when it is imported
 
-_declared: list[Any] = []  # torch forgets the declarations together with this
+_declared: list[torch.library.Library] = []  # the declarations live as long as these objects
 
 
 def import_torchvision() -> ModuleType:
     """The module torchvision.
 
     A torchvision built for another torch (CUDA beside a CPU torch, say) finds none of its compiled operators, and its
-    import fails on describing them.  Models, data sets and transforms need none, so they are declared, without an
-    implementation, and the import is tried again.  Any other failure is left as it is.
+    import fails because it refers to them.  Its models, data sets and transforms need none of them, so the operators
+    are declared without an implementation and the import is repeated.  Any other error is passed on.
     """
     try:
         return importlib.import_module("torchvision")

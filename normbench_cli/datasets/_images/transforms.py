@@ -1,7 +1,4 @@
-"""What a network sees of a photograph: the protocols of ImageNet, that of POP-Norm and the customary one.
-
-A view takes an image, which one it is and which of its draws, and gives an image of the size wanted.
-"""
+"""From a decoded photograph to what a network sees: POP-Norm's protocol for ImageNet, and the usual one."""
 
 from __future__ import annotations
 
@@ -11,46 +8,54 @@ from typing import Literal
 
 from PIL import Image, ImageOps
 
-from normbench_cli.datasets._images.crops import centred, flipped, random_share, random_window
-from normbench_cli.datasets._images.memory import Augment
+from normbench_cli.datasets._images.crops import (
+    Augment,
+    center_box,
+    random_crop_box,
+    random_flip,
+    random_resized_crop_box,
+)
 
-View = Callable[[Image.Image, int, int], Image.Image]
+Transform = Callable[[Image.Image, int, int], Image.Image]  # (image, its index, draw) -> image of the requested size
 Crop = Literal["popnorm", "resized"]
 
-MARGIN = 256 / 224  # an image is made this much larger than what is cut out of it
-AREA, RATIO = (0.08, 1.0), (3 / 4, 4 / 3)  # of the customary random crop
+RESIZE_RATIO = 256 / 224  # sides of an image before and after cropping
+AREA, RATIO = (0.08, 1.0), (3 / 4, 4 / 3)  # of the usual random crop
 BILINEAR = Image.Resampling.BILINEAR
 
 
-def training_view(crop: Crop, size: int, augment: Augment) -> View:
-    """augment: none sees what evaluation sees, flip mirrors it by chance, crop_flip also crops by chance."""
-    return partial(popnorm if crop == "popnorm" else resized, size=size, augment=augment)
+def training_transform(crop: Crop, size: int, augment: Augment) -> Transform:
+    """augment: none is the evaluation transform, flip adds random mirroring, crop_flip also random crops."""
+    return partial(popnorm_crop if crop == "popnorm" else resized_crop, size=size, augment=augment)
 
 
-def evaluation_view(crop: Crop, size: int) -> View:
-    return training_view(crop, size, "none")
+def evaluation_transform(crop: Crop, size: int) -> Transform:
+    return training_transform(crop, size, "none")
 
 
-def popnorm(image: Image.Image, index: int, draw: int, *, size: int, augment: Augment) -> Image.Image:
-    """Brought to a square without keeping its proportions (256x256), of which a smaller square is taken (224x224)."""
-    side = round(size * MARGIN)
+def popnorm_crop(image: Image.Image, index: int, draw: int, *, size: int, augment: Augment) -> Image.Image:
+    """Resize to a square (256x256) without keeping the proportions, then crop a smaller one (224x224) from it."""
+    side = round(size * RESIZE_RATIO)
     image = image.resize((side, side), BILINEAR)
-    by_chance = augment == "crop_flip"
-    box = random_window(image.size, size, size, index, draw) if by_chance else centred(image.size, size, size)
-    return mirrored(image.crop(box), index, draw, augment)
-
-
-def resized(image: Image.Image, index: int, draw: int, *, size: int, augment: Augment) -> Image.Image:
-    """A share of 0.08 to 1 of the area brought to size; in evaluation the shorter side to 256 and the middle taken."""
     if augment == "crop_flip":
-        image = image.crop(random_share(image.size, index, draw, AREA, RATIO)).resize((size, size), BILINEAR)
+        box = random_crop_box(image.size, size, size, index, draw)
     else:
-        shorter, side = min(image.size), round(size * MARGIN)
+        box = center_box(image.size, size, size)
+    return random_hflip(image.crop(box), index, draw, augment)
+
+
+def resized_crop(image: Image.Image, index: int, draw: int, *, size: int, augment: Augment) -> Image.Image:
+    """Resize a random 0.08 to 1 of the area; in evaluation resize the shorter side to 256 and crop the center."""
+    if augment == "crop_flip":
+        box = random_resized_crop_box(image.size, index, draw, AREA, RATIO)
+        image = image.crop(box).resize((size, size), BILINEAR)
+    else:
+        shorter, side = min(image.size), round(size * RESIZE_RATIO)
         width, height = (side * length // shorter for length in image.size)
         image = image.resize((width, height), BILINEAR)
-        image = image.crop(centred(image.size, size, size))
-    return mirrored(image, index, draw, augment)
+        image = image.crop(center_box(image.size, size, size))
+    return random_hflip(image, index, draw, augment)
 
 
-def mirrored(image: Image.Image, index: int, draw: int, augment: Augment) -> Image.Image:
-    return ImageOps.mirror(image) if augment != "none" and flipped(index, draw) else image
+def random_hflip(image: Image.Image, index: int, draw: int, augment: Augment) -> Image.Image:
+    return ImageOps.mirror(image) if augment != "none" and random_flip(index, draw) else image
