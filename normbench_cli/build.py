@@ -27,6 +27,7 @@ from normbench_cli.measure.timing import time_interleaved
 from normbench_cli.operations import Operation
 from normbench_cli.paths import data_root
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, OBJECTIVES, SCHEDULES
+from normbench_cli.seeds import derive
 
 EVALUATION_BATCH = 500
 SCHEMES: dict[str, Callable[[Tensor], Tensor]] = {
@@ -184,7 +185,7 @@ def initialize(model: nn.Module, config: RunConfig) -> None:
     operations = [m for m in model.modules() if isinstance(m, Operation)]
     for index, op in enumerate(operations):
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(config.seed * 100_003 + index)
+            torch.manual_seed(derive(config.seed, "weights", index))
             set_weight(op, SCHEMES[scheme](torch.empty_like(op.weight, memory_format=torch.contiguous_format)))
             if op.bias is not None and scheme == "torch":
                 bound = op.weight[0].numel() ** -0.5

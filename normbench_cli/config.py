@@ -13,6 +13,7 @@ from normbench_cli.errors import UsageError
 from normbench_cli.recipes import find as find_recipe
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES, Registry
 from normbench_cli.registry.spec import read_value, split_spec, suggest
+from normbench_cli.seeds import LARGEST_SEED
 
 REGISTRIES: dict[str, Registry[Any]] = {
     "norm": NORMS,
@@ -22,7 +23,6 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "objective": OBJECTIVES,
     "schedule": SCHEDULES,
 }
-LARGEST_SEED = 2**31 - 1
 GRID_FIELDS = ("norm", "act", "model", "data", "objective")  # each takes several values, which make a grid
 
 
@@ -198,22 +198,6 @@ def read_settings(pairs: list[str]) -> dict[str, str]:
             raise UsageError(f"there is no setting '{key}'", suggest(key, list(FIELDS)))
         values[key] = value
     return values
-
-
-def read_seeds(texts: list[str]) -> list[int]:
-    """``0-9``, ``1,5``, ``3`` in any mix -> the seeds in order."""
-    seeds: list[int] = []
-    for piece in (piece.strip() for text in texts for piece in text.split(",")):
-        first, dash, last = piece.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
-            raise UsageError(f"seeds '{piece}' are not whole numbers", "write 3, 0-9 or 1,5,7")
-        low, high = int(first), int(last) if dash else int(first)
-        if high < low:
-            raise UsageError(f"seeds '{piece}' end before they begin", f"write {high}-{low}")
-        if high - low >= 10_000:
-            raise UsageError(f"seeds '{piece}' are {high - low + 1} runs", "give at most 10,000")
-        seeds += range(low, high + 1)
-    return list(dict.fromkeys(seeds))
 
 
 def default_of(name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from normbench_cli.config import FIELDS, make_config, read_seeds, read_settings
+from normbench_cli.config import FIELDS, make_config, read_settings
 from normbench_cli.errors import UsageError
 
 
@@ -62,17 +62,6 @@ def test_fingerprint_covers_what_matters(name: str) -> None:
 
 def test_every_field_has_its_sentence() -> None:
     assert all(field.metadata["help"] for field in FIELDS.values())
-
-
-@pytest.mark.parametrize(("texts", "seeds"), [(["3"], [3]), (["0-2"], [0, 1, 2]), (["1,5", "5", "7-8"], [1, 5, 7, 8])])
-def test_seeds_are_read(texts: list[str], seeds: list[int]) -> None:
-    assert read_seeds(texts) == seeds
-
-
-@pytest.mark.parametrize("text", ["5-2", "x", "-1", "1-", "0-99999"])
-def test_wrong_seeds_are_refused(text: str) -> None:
-    with pytest.raises(UsageError):
-        read_seeds([text])
 
 
 def test_settings_are_checked_by_name() -> None:

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from normbench_cli.cli import _options
-from normbench_cli.config import FIELDS, RunConfig, make_config, read_seeds, read_settings
+from normbench_cli.config import FIELDS, RunConfig, make_config, read_settings
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, Registry
 from normbench_cli.registry.spec import split_list
+from normbench_cli.seeds import parse_seeds
 
 GRID = ("norm", "act", "model", "data", "objective")
 
@@ -105,7 +106,7 @@ def make_grid(values: dict[str, Any], axes: dict[str, list[str] | None], seeds: 
         name: [spec for text in texts for spec in split_list(text)] for name, texts in axes.items() if texts
     }
     if seeds:
-        named["seed"] = list(read_seeds(seeds))
+        named["seed"] = list(parse_seeds(seeds))
     configs = [
         make_config(values | dict(zip(named, combination, strict=True))) for combination in product(*named.values())
     ]

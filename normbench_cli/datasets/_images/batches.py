@@ -8,6 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from normbench_cli.seeds import derive
+
 
 class ImageBatch(NamedTuple):
     """Standardized images with their labels and, if the data set has groups, the groups of each."""
@@ -63,7 +65,7 @@ class ImageBatches:
     def _epoch_seed(self, epoch: int) -> int:
         """Of the order and the augmentation of a training epoch."""
         assert self._seed is not None
-        return self._seed * 1_000_003 + epoch
+        return derive(self._seed, "epoch", epoch)
 
     def _to_inputs(self, images: Tensor) -> Tensor:
         """uint8 (N, C, H, W) on the device -> standardized, in the memory format that the model asks for."""

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from normbench_cli.device import peak_memory_bytes
 from normbench_cli.engine.events import Diverged
 from normbench_cli.measure.solver import phi_metrics, solver_metrics
+from normbench_cli.seeds import derive
 
 PIECE = 4096  # nodes scored at once: what they need stays in a processor's cache
 
@@ -82,9 +83,9 @@ def train_fold(
     fold: Fold, data: Sliceable, pieces: Sequence[tuple[Any, Tensor]], plan: Plan, go_on: Callable[[], bool]
 ) -> None:
     """Train to the end, or until `go_on` says no.  Raises `Diverged` when a loss is not a finite number."""
-    own = plan.seed * 1_000_003 + fold.number
-    order = torch.Generator().manual_seed(own)
-    give_generator(fold.model, torch.Generator(data.device).manual_seed(own + 500_009))
+    order = torch.Generator().manual_seed(derive(plan.seed, "fold", fold.number))
+    dropout = torch.Generator(data.device).manual_seed(derive(plan.seed, "fold_dropout", fold.number))
+    give_generator(fold.model, dropout)
     member = torch.zeros(2, len(data), device=data.device)
     member[0, fold.train], member[1, fold.validation] = 1, 1
     labels = torch.cat([labels for _, labels in pieces])
