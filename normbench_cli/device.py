@@ -94,9 +94,7 @@ def onednn_is_faster() -> bool:
     """Whether oneDNN, rather than MKL, multiplies float32 matrices by the whole width of this processor's registers:
     MKL does not where a processor with AVX-512 is not Intel's."""
     whole = torch.backends.cpu.get_cpu_capability() == "AVX512" and torch.backends.mkldnn.is_available()
-    if not whole or not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
-        return False
-    return torch.backends.mkl.is_available() and "Intel" not in device_name(torch.device("cpu"))
+    return whole and torch.backends.mkl.is_available() and "Intel" not in device_name(torch.device("cpu"))
 
 
 def gradient_scaler(device: torch.device, amp: str) -> torch.amp.GradScaler:

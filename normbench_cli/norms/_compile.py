@@ -1,151 +1,144 @@
-"""Running a function of tensors as one compiled kernel where that pays, and as it is written where it doesn't.
+"""Private parts of torch that make norm layers fast: its compiler inductor, and two operators of batch norm.
 
-The function is traced once for each set of shapes and given to inductor, the compiler behind torch.compile, which keeps
-its results on disk for the next process.  Going to inductor directly saves the guards, which cost as much as a small
-layer.  Whether a shape is compiled depends on the shape alone, never on what came before: a training that is resumed
-repeats every bit.  Without a compiler the same function runs as plain PyTorch.
+`InductorKernel` runs a function of tensors as one compiled kernel where that pays, and as plain PyTorch elsewhere.  The
+function is traced once for each set of shapes and given to inductor, the compiler behind torch.compile, which keeps its
+results on disk.  Calling inductor directly saves the guards of torch.compile, which cost as much as a small layer.
 
-Where the number of rows changes from call to call, as with batches of graphs, one kernel is made for any number of
-rows of a matrix: the caller says so with `rows_vary`.
-
-``NORMBENCH_COMPILE``: auto (default), always, never.
+Whether a shape is compiled depends on the shape alone, never on what came before, so a resumed training repeats every
+bit.  Where the number of rows changes from call to call, as with batches of graphs, ``dynamic_rows=True`` makes one
+kernel for any number of rows of a matrix.  ``NORMBENCH_COMPILE`` is auto (default), always or never.
 """
 
 from __future__ import annotations
 
-import logging
+import multiprocessing
 import os
+import platform
 import subprocess
 import threading
 import warnings
 from collections.abc import Callable, Hashable, Sequence
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
+from normbench_cli import fast_paths
+
 LARGE = 2**20  # elements; below, starting a compiler costs more than it will save
 LARGE_MATRIX = 40_000  # the same for a kernel that is made once for all numbers of rows
 TRACED_ROWS = 1025  # odd, so that nothing is split into blocks of rows, and above every size that is treated specially
+MOST_KERNELS = 256  # of one function; a network has about a dozen shapes
+UNCOMPILED = "norm layers run uncompiled, slower"
 
-log = logging.getLogger(__name__)
+Kernel = Callable[..., Any]  # returns what the compiled function returns
 
 
 def is_concrete(x: Tensor) -> bool:
-    """A real tensor with data, outside any tracing: one may look at values and start a compiler."""
+    """A real tensor with data, outside any tracing: code may read its values and start a compiler."""
     return type(x) in (Tensor, torch.nn.Parameter) and x.device.type != "meta" and not torch.compiler.is_compiling()
 
 
 def reads_without_sync(x: Tensor) -> bool:
-    """On a CPU reading a value costs nothing; on an accelerator it waits for the device."""
+    """Whether reading a value costs nothing, as on a CPU; on an accelerator it waits for the device."""
     return is_concrete(x) and x.device.type == "cpu"
 
 
 def worth_compiling(x: Tensor, dynamic_rows: bool = False) -> bool:
     """Whether a function of this tensor is compiled: it depends on the shape alone, as long as the compiler works."""
     policy = os.environ.get("NORMBENCH_COMPILE", "auto")
-    if policy == "never" or InductorKernel.broken:
-        return False
-    return policy == "always" or x.numel() >= (LARGE_MATRIX if dynamic_rows and x.ndim == 2 else LARGE)
+    open_rows = dynamic_rows and x.ndim == 2
+    large = policy == "always" or x.numel() >= (LARGE_MATRIX if open_rows else LARGE)
+    return large and policy != "never" and not fast_paths.failed(_path_of(x.device, open_rows))
+
+
+def _path_of(device: torch.device, open_rows: bool) -> str:
+    return f"inductor on {device.type}{' with dynamic rows' if open_rows else ''}"
 
 
 class InductorKernel:
-    """``f(*tensors, **options)`` with f compiled for each (first tensor, options); options are hashable constants."""
+    """``f(*tensors, **options)`` with f compiled for each (first tensor, options).
 
-    lock = threading.Lock()  # one compilation at a time: models may be trained side by side
-    broken = False  # one failure of the compiler is enough: it is missing, or does not work here
+    The shape of the first tensor determines those of the others; options are hashable constants, always given in the
+    same order.  A kernel is made for contiguous tensors and gets them contiguous.
+    """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    lock = threading.Lock()  # one compilation at a time: models may be trained in several threads
+
+    def __init__(self, function: Kernel) -> None:
         self.function = function
-        self.compiled: dict[Hashable, Callable[..., Any]] = {}
+        self.compiled: dict[Hashable, Kernel] = {}
 
     def __call__(self, *tensors: Tensor | None, dynamic_rows: bool = False, **options: Hashable) -> Any:
         first = tensors[0]
         assert first is not None
-        if not is_concrete(first) or not worth_compiling(first, dynamic_rows):
+        if not (is_concrete(first) and worth_compiling(first, dynamic_rows)):
             return self.function(*tensors, **options)
-        any_rows = dynamic_rows and first.ndim == 2
+        open_rows = dynamic_rows and first.ndim == 2
         key = (
-            first.shape[1:] if any_rows else first.shape,
-            any_rows,
+            first.shape[1:] if open_rows else first.shape,
+            open_rows,
             first.dtype,
             first.device,
             tuple(None if t is None else t.dtype for t in tensors),
             tuple(options.values()),
             torch.get_num_threads(),
         )
-        ready = self.compiled.get(key)
-        if ready is None:
+        given = [t.contiguous() for t in tensors if t is not None]
+        kernel = self.compiled.get(key)
+        if kernel is None:
             with InductorKernel.lock:
-                ready = self.compiled.get(key)
-                if ready is None:
-                    ready = self.compiled[key] = self._compile(tensors, options, any_rows)
-        return ready(*tensors)
+                kernel = self.compiled.get(key) or self._compile(tensors, given, options, open_rows)
+                if len(self.compiled) >= MOST_KERNELS:  # made again from the cache on disk if it is needed again
+                    self.compiled.pop(next(iter(self.compiled)))
+                self.compiled[key] = kernel
+        return kernel(*given)
 
     def _compile(
-        self, tensors: Sequence[Tensor | None], options: dict[str, Hashable], any_rows: bool
-    ) -> Callable[..., Any]:
+        self, tensors: Sequence[Tensor | None], given: list[Tensor], options: dict[str, Hashable], open_rows: bool
+    ) -> Kernel:
+        """The kernel for the tensors that are given; the function itself where the compiler fails."""
         present = [t is not None for t in tensors]
 
-        def spread_out(given: Sequence[Tensor]) -> list[Tensor | None]:
+        def function(*given: Tensor) -> Any:
             rest = iter(given)
-            return [next(rest) if there else None for there in present]
+            return self.function(*(next(rest) if there else None for there in present), **options)
 
-        def plain(*given: Tensor) -> Any:
-            return self.function(*spread_out(given), **options)
-
-        given: list[Any] = [t.detach() for t in tensors if t is not None]
         try:
-            from torch._inductor import config
-
-            with warnings.catch_warnings(), torch.no_grad(), config.patch(_settings()):
-                warnings.simplefilter("ignore")
-                run = _compiled(plain, given, any_rows)
+            return _compiled(function, [t.detach() for t in given], open_rows)
         except Exception as error:
-            InductorKernel.broken = True
-            log.warning("norm layers run uncompiled: %s", str(error).partition("\n")[0])
-            return lambda *all_of_them: self.function(*all_of_them, **options)
-        if all(present):
-            return run
-        return lambda *all_of_them: run(*(t for t in all_of_them if t is not None))
+            fast_paths.fall_back(_path_of(given[0].device, open_rows), UNCOMPILED, error)
+            return function
 
 
-def _compiled(function: Callable[..., Any], given: Sequence[Tensor], any_rows: bool) -> Callable[..., Any]:
+def _compiled(function: Kernel, given: list[Tensor], open_rows: bool) -> Kernel:
+    """Compile and run: only a call finds out that, for instance, the C++ compiler is missing."""
     from torch._inductor import compile as inductor
+    from torch._inductor import config
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    if any_rows:
-        run = _for_any_rows(function, given)
-    else:
-        run = inductor(make_fx(function, tracing_mode="fake")(*given), list(given))
-    run(*given)  # the first call may still find the C++ compiler missing
-    return run
+    with warnings.catch_warnings(), torch.no_grad(), config.patch(_inductor_settings()):
+        warnings.simplefilter("ignore")
+        if not open_rows:
+            kernel = cast(Kernel, inductor(make_fx(function, tracing_mode="fake")(*given), list(given)))
+            kernel(*given)
+            return kernel
+        kernel = _compiled_for_any_rows(function, given)
+        rows = len(given[0])
+        for number in {rows, max(rows - 1, 2)}:
+            kernel(*(t[:number].contiguous() if t.shape == given[0].shape else t for t in given))
+        return kernel
 
 
-@cache
-def _settings() -> dict[str, Any]:
-    """Inductor compiles a test program for each kind of vector instructions that the processor has, which takes longer
-    than all our kernels together.  That the C++ compiler knows their names is as good, and it says so at once."""
-    from torch._inductor import config, cpu_vec_isa
-    from torch._inductor.cpp_builder import get_cpp_compiler
+def _compiled_for_any_rows(function: Kernel, given: Sequence[Tensor]) -> Kernel:
+    """The function compiled with the number of rows of its first tensor, and of all of that shape, left open.
 
-    if config.cpp.vec_isa_ok is not None:  # the user has decided
-        return {}
-    try:
-        here = cpu_vec_isa.x86_isa_checker()
-        kinds = [kind for kind in cpu_vec_isa.supported_vec_isa_list if all(part in here for part in str(kind).split())]
-        flags = [flag for kind in kinds for flag in kind.build_arch_flags().split()]
-        command = [get_cpp_compiler(), *flags, "-E", "-x", "c++", os.devnull]
-        known = bool(flags) and subprocess.run(command, capture_output=True).returncode == 0
-    except Exception as error:  # another processor, compiler or torch: inductor's own way is slower, and always right
-        log.debug("inductor tests the vector instructions itself: %s", error)
-        known = False
-    return {"cpp.vec_isa_ok": True} if known else {}
-
-
-def _for_any_rows(function: Callable[..., Any], given: Sequence[Tensor]) -> Callable[..., Any]:
-    """The function compiled with the number of rows of its first tensor, and of all of that shape, left open."""
+    `torch._inductor.compile` knows fixed shapes only, so this does what dynamo does before it calls inductor.  It makes
+    a fake tensor for each input, all in one `ShapeEnv`, with a symbol for an open number of rows; a symbol needs a
+    `Source` to name it.  It traces with them: tracing mode "real" takes them as they are, the others are for real
+    tensors.  And it calls `compile_fx` in a `TracingContext`, where inductor and its cache on disk find the `ShapeEnv`.
+    """
     from torch._dynamo.source import ConstantSource
     from torch._guards import TracingContext, tracing
     from torch._inductor.compile_fx import compile_fx
@@ -154,7 +147,7 @@ def _for_any_rows(function: Callable[..., Any], given: Sequence[Tensor]) -> Call
     from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
 
     mode = FakeTensorMode(shape_env=ShapeEnv())
-    stand_ins = []
+    placeholders = []
     for number, tensor in enumerate(given):
         is_open = tensor.shape == given[0].shape
         example = tensor.new_empty(TRACED_ROWS, *tensor.shape[1:]) if is_open else tensor
@@ -163,9 +156,94 @@ def _for_any_rows(function: Callable[..., Any], given: Sequence[Tensor]) -> Call
             sizes[0] = DimDynamic.DYNAMIC
         context: Any = StatelessSymbolicContext(dynamic_sizes=sizes)
         source = ConstantSource(f"tensor{number}")
-        stand_ins.append(mode.from_tensor(example, symbolic_context=context, source=source))
+        placeholders.append(mode.from_tensor(example, symbolic_context=context, source=source))
     with mode:
-        graph = make_fx(function, tracing_mode="real")(*stand_ins)
+        graph = make_fx(function, tracing_mode="real")(*placeholders)
     with tracing(TracingContext(mode)):
-        compiled: Any = compile_fx(graph, stand_ins)
-    return compiled
+        return cast(Kernel, compile_fx(graph, placeholders))
+
+
+def _inductor_settings() -> dict[str, Any]:
+    settings: dict[str, Any] = {"cpp.vec_isa_ok": True} if _compiler_knows_the_processor() else {}
+    if multiprocessing.parent_process() is not None:  # inductor's helper processes are the parent's: a forked child
+        settings["compile_threads"] = 1  # would wait for them forever
+    return settings
+
+
+@cache
+def _compiler_knows_the_processor() -> bool:
+    """Whether the C++ compiler knows the names of this processor's vector instructions, which it says at once.
+
+    Otherwise inductor compiles a test program for each kind of them, which takes longer than all kernels together.
+    """
+    from torch._inductor import config
+
+    if config.cpp.vec_isa_ok is not None or platform.machine() not in ("x86_64", "AMD64"):
+        return False  # the user has decided, or there is nothing to ask for
+    try:
+        from torch._inductor import cpu_vec_isa
+        from torch._inductor.cpp_builder import get_cpp_compiler
+
+        has = cpu_vec_isa.x86_isa_checker()
+        kinds = [kind for kind in cpu_vec_isa.supported_vec_isa_list if all(part in has for part in str(kind).split())]
+        flags = [flag for kind in kinds for flag in kind.build_arch_flags().split()]
+    except Exception as error:
+        fast_paths.fall_back("inductor's list of vector instructions", "inductor tests them itself, slower", error)
+        return False
+    try:
+        command = [get_cpp_compiler(), *flags, "-E", "-x", "c++", os.devnull]
+        return bool(flags) and subprocess.run(command, capture_output=True).returncode == 0
+    except Exception:  # no compiler: inductor says so
+        return False
+
+
+def batch_norm_statistics(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and biased variance of each channel."""
+    return cast(tuple[Tensor, Tensor], torch.ops.aten.batch_norm_update_stats(x, None, None, 0.0))
+
+
+def batch_norm_backward(
+    grad: Tensor, x: Tensor, weight: Tensor, mean: Tensor, scale: Tensor, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of y = weight (x - mean) scale with regard to x, to the weight, and to a bias."""
+    operator = torch.ops.aten.native_batch_norm_backward
+    found = operator(grad, x, weight, None, None, mean, scale, True, eps, [True, True, True])
+    return cast(tuple[Tensor, Tensor, Tensor], found)
+
+
+def has_batch_norm_operators(device: torch.device) -> bool:
+    """Whether the two functions above give what their formulas say on this device."""
+
+    def trial() -> None:
+        x = torch.linspace(-1, 2, 24, device=device).square().view(8, 3)
+        grad, weight = x.flip(0) - 1, torch.tensor([0.5, 1.0, -2.0], device=device)
+        mean, var = x.mean(0), x.var(0, correction=0)
+        scale = var.rsqrt()
+        u = (x - mean) * scale
+        expected_dx = weight * scale * (grad - grad.mean(0) - u * (grad * u).mean(0))
+        expected = torch.stack([mean, var, *expected_dx, (grad * u).sum(0), grad.sum(0)])
+        dx, *sums = batch_norm_backward(grad, x, weight, mean, scale, 0.0)
+        if not torch.allclose(torch.stack([*batch_norm_statistics(x), *dx, *sums]), expected, rtol=1e-4, atol=1e-5):
+            raise ValueError("wrong values")
+
+    return fast_paths.passes(f"torch's batch norm operators on {device.type}", trial, "popnorm runs slower")
+
+
+def try_fast_paths() -> None:
+    """Try each fast path of this file once, on the CPU and on the accelerator if there is one."""
+    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    for device in filter(None, (torch.device("cpu"), accelerator)):
+        has_batch_norm_operators(device)
+        for open_rows in (False, True) if os.environ.get("NORMBENCH_COMPILE") != "never" else ():
+            fast_paths.passes(_path_of(device, open_rows), partial(_try_inductor, device, open_rows), UNCOMPILED)
+
+
+def _try_inductor(device: torch.device, open_rows: bool) -> None:
+    def function(x: Tensor) -> Tensor:
+        return (x - x.sum(0) / x.shape[0]).exp()
+
+    x = torch.linspace(-1, 1, 48, device=device).view(12, 4)
+    kernel = _compiled(function, [x], open_rows)
+    for rows in (12, 7) if open_rows else (12,):
+        if not torch.allclose(kernel(x[:rows]), function(x[:rows])):
+            raise ValueError("wrong values")

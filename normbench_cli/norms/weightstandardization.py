@@ -26,7 +26,7 @@ class Standardized(nn.Module):
         d = centered(weight, self.axis)
         length = norm_of_filters(d, self.axis)
         if self.form == "paper":
-            sd = (length / values**0.5).clamp_min(SMALLEST)
+            sd: Tensor = (length / values**0.5).clamp_min(SMALLEST)
         else:
             sd = length / max(values - 1, 1) ** 0.5 + EPS
         return (d / sd).to(weight.dtype)

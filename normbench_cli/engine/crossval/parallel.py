@@ -12,7 +12,6 @@ import copy
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -122,7 +121,6 @@ def work(sender: Connection, fold: Fold, data: Sliceable, pieces: list[Any], pla
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us stops us
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     torch.set_num_threads(1)
-    compile_alone()
     try:
         train_fold(fold, data, pieces, plan, lambda: os.getppid() == parent)
         if os.getppid() == parent:
@@ -131,14 +129,6 @@ def work(sender: Connection, fold: Fold, data: Sliceable, pieces: list[Any], pla
         sender.send(error)
     except Exception as error:  # whatever it is, it is the parent that must hear of it
         sender.send(RuntimeError(f"fold {fold.number}: {type(error).__name__}: {error}"))
-
-
-def compile_alone() -> None:
-    """What is compiled here is compiled here: the compiler's own helpers did not come along, and would be waited for
-    for ever."""
-    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
-    if settings := sys.modules.get("torch._inductor.config"):
-        settings.compile_threads = 1  # type: ignore[attr-defined]
 
 
 def take(fold: Fold, receiver: Connection) -> None:

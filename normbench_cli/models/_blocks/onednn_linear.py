@@ -1,19 +1,23 @@
 """Products of many rows with a small matrix, as linear layers over the nodes of graphs are, at the processor's speed.
 
-Torch multiplies float32 matrices with MKL, which uses half of a register on processors that are not Intel's; oneDNN,
-which torch also brings, uses all of it.  But it makes a kernel for every size it meets, and that takes longer than
-such a product: so it is given a multiple of `STRIDE` rows, and MKL the few that are left.  Both compute in float32;
-only the order of summation differs.
+Torch multiplies float32 matrices by MKL, which uses half the width of a register on AVX-512 processors that are not
+Intel's; oneDNN, which torch also contains, uses all of it.  But oneDNN makes a kernel for every size it meets, and that
+takes longer than such a product.  So oneDNN gets a multiple of `STRIDE` rows, and MKL the few that are left.  Both
+compute in float32; only the order of summation differs.
+
+`onednn_linear` is a private operator of torch.  It is tried on a small product before it is used.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from normbench_cli import fast_paths
 from normbench_cli.device import onednn_is_faster
 
 STRIDE = 64
@@ -24,14 +28,17 @@ class OneDNNLinear(nn.Linear):
     """nn.Linear for (rows, features), where the number of rows changes from batch to batch."""
 
     def forward(self, x: Tensor) -> Tensor:
-        if x.device.type != "cpu" or x.dtype != torch.float32 or len(x) < FEWEST or not onednn_is_faster():
+        if torch.compiler.is_compiling() or x.device.type != "cpu" or x.dtype != torch.float32 or len(x) < FEWEST:
+            return super().forward(x)  # a compiler chooses a product itself
+        if not (onednn_is_faster() and onednn_works()):
             return super().forward(x)
-        y: Tensor = OneDNNMatMul.apply(x, self.weight) if torch.is_grad_enabled() else matmul(x, self.weight.t())
+        apply: Callable[[Tensor, Tensor], Tensor] = OneDNNMatMul.apply
+        y = apply(x, self.weight) if torch.is_grad_enabled() else matmul(x, self.weight.t())
         return y if self.bias is None else y + self.bias
 
 
 class OneDNNMatMul(torch.autograd.Function):
-    """x W^T for (rows, inputs) and (outputs, inputs)."""
+    """x W^T for x (rows, inputs) and W (outputs, inputs)."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
@@ -42,15 +49,15 @@ class OneDNNMatMul(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
         x, weight = ctx.saved_tensors
-        wanted_x, wanted_weight = ctx.needs_input_grad
+        needs_x, needs_weight = ctx.needs_input_grad
         return (
-            matmul(grad, weight) if wanted_x else None,
-            matmul_tn(grad, x) if wanted_weight else None,
+            matmul(grad, weight) if needs_x else None,
+            matmul_tn(grad, x) if needs_weight else None,
         )
 
 
 def matmul(x: Tensor, matrix: Tensor) -> Tensor:
-    """x M"""
+    """x M for x (rows, inner) and M (inner, columns)."""
     most = len(x) - len(x) % STRIDE
     y = x.new_empty(len(x), matrix.shape[1])
     y[:most] = onednn_linear(x[:most], matrix.t())
@@ -59,7 +66,7 @@ def matmul(x: Tensor, matrix: Tensor) -> Tensor:
 
 
 def matmul_tn(a: Tensor, b: Tensor) -> Tensor:
-    """a^T b: outer products, summed over the rows."""
+    """a^T b for a (rows, m) and b (rows, n): a sum over the rows."""
     if b.shape[1] < a.shape[1]:  # a product of few rows and many columns is faster than one of many and few
         return matmul_tn(b, a).t()
     most = len(a) - len(a) % STRIDE
@@ -67,6 +74,25 @@ def matmul_tn(a: Tensor, b: Tensor) -> Tensor:
 
 
 def onednn_linear(x: Tensor, weight: Tensor) -> Tensor:
-    """What torch's compiler puts in the place of a linear layer: x W^T."""
+    """x W^T by the operator that torch's compiler puts in the place of a linear layer."""
     y: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, None, "none", [], "")
     return y
+
+
+def onednn_works() -> bool:
+    return fast_paths.passes("oneDNN's linear operator", _trial, "linear layers of graphs use torch's product, slower")
+
+
+@torch.no_grad()
+def _trial() -> None:
+    """One product as `matmul` and one as `matmul_tn` asks for it, against the same in float64."""
+    x = torch.linspace(-1, 1, 8 * STRIDE, dtype=torch.float32, device="cpu").view(STRIDE, 8)
+    for a, b in ((x, x[:3]), (x[:, :3].t(), x.t())):
+        if not torch.allclose(onednn_linear(a, b), (a.double() @ b.double().t()).float(), rtol=1e-4, atol=1e-5):
+            raise ValueError("wrong values")
+
+
+def try_fast_paths() -> None:
+    """Try oneDNN once, where it would be used."""
+    if onednn_is_faster():
+        onednn_works()

@@ -23,7 +23,8 @@ def filter_axis(op: nn.Module) -> int:
 def norm_of_filters(weight: Tensor, axis: int) -> Tensor:
     """||w||_2 of every filter, in float32 at least: in half precision small guards such as 1e-12 vanish."""
     rest = [dim for dim in range(weight.ndim) if dim != axis]
-    return torch.linalg.vector_norm(at_least_float32(weight), dim=rest, keepdim=True)
+    lengths: Tensor = torch.linalg.vector_norm(at_least_float32(weight), dim=rest, keepdim=True)
+    return lengths
 
 
 def centered(weight: Tensor, axis: int) -> Tensor:
