@@ -50,10 +50,10 @@ def check(
     """Look whether the database is sound; exit code 1 if it is not."""
     from normbench_cli.cli._output import hint, print_json
     from normbench_cli.store import Store
-    from normbench_cli.store.check import check
+    from normbench_cli.store.check import check_database
 
     with Store.open(db, write=False, sweep=False) as store:
-        health = check(store)
+        health = check_database(store)
         shown = store.location.shown
     sound = not health.problems
     if json:
@@ -64,7 +64,7 @@ def check(
         for problem in health.problems:
             print(f"problem: {problem}")
         for run_id in health.zombies:
-            print(f"run {run_id} is called running, and its process is gone; the next command sets that right")
+            print(f"run {run_id} is marked running but its process is gone; the next command will mark it interrupted")
     if not sound:
         hint("restore a backup, or save what is readable with sqlite3's .recover", quiet)
     return EXIT_OK if sound else EXIT_ERROR
@@ -83,8 +83,8 @@ def backup(
     """Copy the database to a file; runs may go on meanwhile."""
     from normbench_cli import paths
     from normbench_cli.cli._output import print_json
+    from normbench_cli.store.backup import backup
     from normbench_cli.store.location import parse_location
-    from normbench_cli.store.upgrade import backup
 
     place = parse_location(paths.database(db))
     made = backup(place, dest)

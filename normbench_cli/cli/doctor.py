@@ -91,7 +91,7 @@ def check_home() -> Finding:
 def check_database(location: str | None) -> Finding:
     from normbench_cli import paths
     from normbench_cli.store import Store
-    from normbench_cli.store.location import NoDatabase
+    from normbench_cli.store.errors import NoDatabase
 
     try:
         with Store.open(location, create=False) as store:

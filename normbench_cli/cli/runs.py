@@ -35,7 +35,7 @@ def list_runs(
     from normbench_cli.cli._output import hint, print_json, print_table
     from normbench_cli.registry.spec import suggest
     from normbench_cli.store import Store
-    from normbench_cli.store.location import NoDatabase
+    from normbench_cli.store.errors import NoDatabase
     from normbench_cli.store.queries import metrics_frame, parse_where, runs_frame
 
     if state is not None and state not in STATUSES:

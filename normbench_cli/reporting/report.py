@@ -14,7 +14,7 @@ from normbench_cli.reporting.curves import curve_points
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery, SchedulePoint, parse_at
 from normbench_cli.reporting.selection import Selection, select_runs
 from normbench_cli.store import Store
-from normbench_cli.store.location import NoDatabase
+from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.queries import metrics_frame
 
 DEFAULT_METRICS = (

@@ -67,7 +67,7 @@ def check(configs: Iterable[RunConfig]) -> list[RunConfig]:
 def new_configs(store: Store, configs: Iterable[RunConfig]) -> list[RunConfig]:
     """Those of a grid that have no result yet."""
     configs = list(configs)
-    done = store.finished([config.fingerprint() for config in configs])
+    done = store.newest_results([config.fingerprint() for config in configs])
     return [config for config in configs if config.fingerprint() not in done]
 
 
@@ -91,18 +91,17 @@ def cross_validate(
     run_id: str, config: RunConfig, finished: Mapping[int, Curves], store: Store, watch: Watch
 ) -> RunResult:
     """Train the folds that are left; each is recorded when it ends, and all that is said of them together at once."""
-    together: list[tuple[Mapping[str, float], int | None, int | None, Mapping[str, Iterable[float]]]] = []
+    together: list[Record] = []
     beat = time.monotonic()
     try:
         for record in build.cross_validation(config, finished):
             if isinstance(record, Record):
-                parts = (record.metrics, record.epoch, record.step, record.series)
                 if record.series:
-                    store.record_all(run_id, [parts])
+                    store.record_all(run_id, [record])
                 else:
-                    together.append(parts)
+                    together.append(record)
             elif time.monotonic() - beat > SECONDS_BETWEEN_BEATS:
-                store.beat(run_id)
+                store.heartbeat(run_id)
                 beat = time.monotonic()
             watch(record)
     except Diverged as diverged:
@@ -199,7 +198,7 @@ def carry_out(run_id: str, config: RunConfig, training: Training, store: Store, 
                 # after this record a diverged run ends; taken up from a checkpoint made here, it would go on
                 due = due and math.isfinite(record.metrics.get("train/loss", 0.0))
             elif now - beat > SECONDS_BETWEEN_BEATS:
-                store.beat(run_id)
+                store.heartbeat(run_id)
                 beat = now
             if due:
                 store.sync()  # or a power cut could leave a checkpoint and not the records before it

@@ -1,4 +1,21 @@
-"""The results database: runs, what they measured, and where they ran.  Never imports torch."""
+"""The results database: runs, what they measured, and where they ran.  Never imports torch.
+
+Four tables (`schema`)::
+
+    environments   the facts of code and machine      a row per distinct set of facts, shared by runs
+    runs           what a run was asked to do,        many runs to an environment
+                   its status, its process
+    metrics        one measured value a row           many rows to a run; deleted with it
+    samples        a chunk of a raw series a row      many rows to a run; deleted with it
+
+Values are long: a metric row has the run, epoch, step, split, name, condition (an attack, a fold) and the value.  Rows
+are only added, and the last row of a name counts; `queries` gives them as DataFrames.
+
+`Store` (`store`) writes: every method is one short transaction, so that runs side by side do not wait for each other.
+`location` says which database is meant, `sqlite_file` inspects a file before it is opened, `connection` makes
+SQLAlchemy engines and turns their errors into one line.  `upgrade` makes and migrates databases by
+Alembic (``migrations/``), after a `backup`.  `check` looks for damage, `processes` for runs whose process is gone.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +28,7 @@ __all__ = ["Store"]
 
 
 def __getattr__(name: str) -> object:
-    """`Store` on first use: it loads SQLAlchemy, which `store.status` and `store.metric_names` do without."""
+    """`Store` on first use, because it loads SQLAlchemy; `store.status` and `store.metric_names` load nothing."""
     if name == "Store":
         from normbench_cli.store.store import Store
 

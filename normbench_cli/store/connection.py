@@ -5,25 +5,37 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Literal
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, inspect, text
 from sqlalchemy.exc import DatabaseError as SqlError
 from sqlalchemy.exc import IntegrityError, NoSuchModuleError
 
 from normbench_cli.errors import DatabaseError
-from normbench_cli.store.location import RESTORE, Location, check_versions, connect, file_version
+from normbench_cli.store.errors import CHOOSE_ANOTHER, RESTORE_BACKUP
+from normbench_cli.store.location import Location
 from normbench_cli.store.schema import VERSION_TABLE, Base
+from normbench_cli.store.sqlite_file import connect, file_version
+from normbench_cli.store.versions import single_version
 
-SYNCHRONOUS = "NORMAL"  # with the log, a power cut may cost the last rows and never the database
+Synchronous = Literal["OFF", "NORMAL", "FULL"]
+# With a write-ahead log a power cut may cost the last rows, never the database.  The test suite sets this to OFF.
+SYNCHRONOUS: Synchronous = "NORMAL"
 
 
-def make_engine(location: Location, query: str) -> Engine:
+def make_engine(location: Location, query: str, synchronous: Synchronous | None = None) -> Engine:
+    """query: SQLite's URI query (``mode=rw``); synchronous: when SQLite waits for the disk (default: SYNCHRONOUS)."""
     path = location.path
     if path is None:
         return server_engine(location)
-    # A connection lasts one transaction: none is in use when a process forks its data loaders or is killed.
-    engine = create_engine("sqlite://", poolclass=NullPool, creator=lambda: connect(path, query))
+    pragmas = ("foreign_keys = ON", f"synchronous = {synchronous or SYNCHRONOUS}")
+
+    def prepare(connection: sqlite3.Connection, _record: object) -> None:
+        for pragma in pragmas:
+            connection.execute(f"PRAGMA {pragma}")
+
+    # A connection lasts one transaction, so that none is in use when a process forks data loaders or is killed.
+    engine = create_engine("sqlite://", poolclass=NullPool, creator=lambda: connect(path, query, location.timeout))
     event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", begin)
     return engine
@@ -41,19 +53,14 @@ def server_engine(location: Location) -> Engine:
         raise DatabaseError(f"{location.shown} needs the package {error.name}", do) from error
 
 
-def prepare(connection: sqlite3.Connection, record: Any) -> None:
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
-
-
 def begin(connection: Connection) -> None:
-    """A writer takes the lock at once: one that reads first and wants it later is refused without waiting."""
+    """Let a writer take the lock at once: SQLite refuses a reader that turns writer, without waiting."""
     writes = connection.get_execution_options().get("writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def version_of(location: Location) -> str | None:
-    """The schema version of a database; None if it is still to be made."""
+    """The schema version of a database; None if it has no tables yet."""
     if location.path is not None:
         return file_version(location.path)
     engine = server_engine(location)
@@ -62,19 +69,20 @@ def version_of(location: Location) -> str | None:
             tables = set(inspect(connection).get_table_names())
             if VERSION_TABLE in tables:
                 rows = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars()
-                return check_versions(list(rows), location.shown)
+                return single_version(list(rows), location.shown)
     finally:
         engine.dispose()
     if taken := sorted(tables & set(Base.metadata.tables)):
         raise DatabaseError(
-            f"the database {location.shown} has another program's table '{taken[0]}'", "give normbench one of its own"
+            f"the database {location.shown} has another program's table '{taken[0]}'",
+            "give normbench a database of its own",
         )
     return None
 
 
 @contextmanager
 def translate_errors(location: Location) -> Iterator[None]:
-    """The database's errors as one line each that says what to do."""
+    """Raise SQLAlchemy's and SQLite's errors as one-line `DatabaseError`s."""
     try:
         yield
     except (SqlError, sqlite3.Error) as error:
@@ -82,16 +90,17 @@ def translate_errors(location: Location) -> Iterator[None]:
 
 
 def error_message(location: Location, error: SqlError | sqlite3.Error) -> tuple[str, str]:
+    """What happened, and what to do about it."""
     cause = " ".join(str(error.orig if isinstance(error, SqlError) else error).split())
     name = f"the database {location.shown}"
     if isinstance(error, IntegrityError):
-        return f"{name} refused a row: {cause}", "was its run removed meanwhile? see `normbench runs list`"
+        return f"{name} refused a row: {cause}", "its run may have been removed meanwhile; see `normbench runs list`"
     if "locked" in cause:
         return f"{name} is being written by another program", "try again when that has ended"
     if "readonly" in cause or "read-only" in cause:
-        return f"{name} is read-only", "make it writable, or name another file with --db"
+        return f"{name} is read-only", f"make it writable, or {CHOOSE_ANOTHER}"
     if "full" in cause:
-        return f"{name} could not be written: {cause}", "make room on its disk"
+        return f"{name} could not be written: {cause}", "free space on its disk"
     if location.path is None:
-        return f"{name} cannot be used: {cause}", "look at the URL, and whether its server runs"
-    return f"{name} cannot be used: {cause}", f"see `normbench db check`; {RESTORE}"
+        return f"{name} cannot be used: {cause}", "check the URL, and that its server is running"
+    return f"{name} cannot be used: {cause}", f"see `normbench db check`; {RESTORE_BACKUP}"

@@ -1,4 +1,4 @@
-"""Which process does a run, and whether it is still there."""
+"""The process of a run: which one it is, and whether it still exists."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from datetime import datetime, timedelta
 
 from normbench_cli.store.schema import Run
 
-GRACE = timedelta(seconds=5)  # a run that gave a sign of life just now is left alone
-SILENCE = timedelta(hours=1)  # on another machine only the sign of life can be seen, not the process
+GRACE = timedelta(seconds=5)  # a run with a heartbeat this recent is not examined
+SILENCE = timedelta(hours=1)  # a process on another host cannot be seen: it counts as gone after this much silence
 
 
 def this_process() -> dict[str, str | int | float]:
-    """The columns of a run that say who does it."""
+    """The columns of a run that identify its process."""
     import psutil
 
     return {"host": socket.gethostname(), "pid": os.getpid(), "process_started": psutil.Process().create_time()}
 
 
 def is_gone(run: Run, moment: datetime, grace: timedelta = GRACE) -> bool:
-    """Whether a running run's process has ended without a word."""
+    """Whether the process of a running run has disappeared."""
     silent = moment - run.heartbeat_at
     if run.host != socket.gethostname():
         return silent > SILENCE
@@ -28,12 +28,12 @@ def is_gone(run: Run, moment: datetime, grace: timedelta = GRACE) -> bool:
 
 
 def is_alive(pid: int, started: float) -> bool:
-    """Whether the process is there; another one that was given its number later is not it."""
+    """Whether the process exists; a later process that reuses its id does not count."""
     import psutil
 
     try:
         process = psutil.Process(pid)
-        return abs(process.create_time() - started) < 1 and process.status() != psutil.STATUS_ZOMBIE
+        return bool(abs(process.create_time() - started) < 1 and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.AccessDenied:
         return True
     except psutil.NoSuchProcess:

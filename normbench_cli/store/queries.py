@@ -1,4 +1,4 @@
-"""What is in the database, as DataFrames: runs with their settings, metrics long."""
+"""The database as DataFrames: runs with their settings, metrics in long form, raw series."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from normbench_cli.store.schema import Metric, Run, SeriesChunk
 from normbench_cli.store.store import IN_LIMIT, Store
 
 COLUMNS = (Run.id, Run.kind, Run.fingerprint, Run.status, Run.message, Run.started_at, Run.finished_at)
-OWN = (Run.tag, Run.note)  # a run's tag and note may change later; its config says how they were
+EDITABLE = (Run.tag, Run.note)  # may change after the run; its config keeps what they were
 NAME = (Metric.split, Metric.name, Metric.condition)
 DEFAULTS = {name: default_of(name) for name in FIELDS}
 
@@ -31,24 +31,24 @@ def runs_frame(
     tag: str | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
 ) -> pd.DataFrame:
-    """A row a run, newest first, a column a setting; what an older run did not know has its default.
+    """A row a run, newest first; a column a setting, with its default where an older run did not record it.
 
-    The column ``config`` has the settings as they were recorded.
+    The column ``config`` has the settings as recorded.
     """
-    query = select(*COLUMNS, *OWN, Run.config).order_by(Run.started_at.desc(), Run.id)
+    query = select(*COLUMNS, *EDITABLE, Run.config).order_by(Run.started_at.desc(), Run.id)
     for column, value in ((Run.kind, kind), (Run.status, status), (Run.tag, tag)):
         if value is not None:
             query = query.where(column == value)
     with store.reading() as session:
         rows = session.execute(query).all()
-    names = [column.key for column in (*COLUMNS, *OWN)]
+    names = [column.key for column in (*COLUMNS, *EDITABLE)]
     records = [settings(row.kind, row.config) | dict(zip((*names, "config"), row, strict=True)) for row in rows]
     columns = list(dict.fromkeys([*names, *FIELDS, *(name for record in records for name in record)]))
-    # values stay as they were: pandas would make nan and 20.0 out of None and 20
+    # dtype=object keeps values as they are: pandas would turn None and 20 into nan and 20.0
     values = [[record.get(name) for name in columns] for record in records]
     frame = pd.DataFrame(values, columns=columns, dtype=object)
     for name, accepted in (where or {}).items():
-        frame = frame[frame[name].isin(wanted_values(name, accepted, frame[name]))]
+        frame = frame[frame[name].isin(parse_values(name, accepted, frame[name]))]
     return frame.reset_index(drop=True)
 
 
@@ -62,7 +62,7 @@ def settings(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_where(pairs: Iterable[str]) -> dict[str, list[str]]:
-    """``key=value`` words; a key given twice accepts both values."""
+    """``key=value`` filters -> the accepted texts of each setting; a key given twice accepts both values."""
     accepted: dict[str, list[str]] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -74,8 +74,8 @@ def parse_where(pairs: Iterable[str]) -> dict[str, list[str]]:
     return accepted
 
 
-def wanted_values(name: str, texts: Sequence[str], recorded: pd.Series) -> list[Any]:
-    """The texts as values of a setting; one that is recorded as it stands needs no registry."""
+def parse_values(name: str, texts: Sequence[str], recorded: pd.Series) -> list[Any]:
+    """The texts as values of a setting; one that is recorded in exactly this form needs no registry."""
     known, values = set(recorded), []
     for text in texts:
         if text in known:
@@ -92,20 +92,20 @@ def metrics_frame(
 ) -> pd.DataFrame:
     """Columns run_id, metric, epoch, value: each run's last value of each metric, or (``curve``) each epoch's."""
     epoch = (Metric.epoch,) if curve else ()
-    picked = select(func.max(Metric.id)).group_by(Metric.run_id, *NAME, *epoch)
+    latest_ids = select(func.max(Metric.id)).group_by(Metric.run_id, *NAME, *epoch)
     if curve:
-        picked = picked.where(Metric.epoch.is_not(None))
+        latest_ids = latest_ids.where(Metric.epoch.is_not(None))
     if names is not None:
-        picked = picked.where(or_(*(is_named(name) for name in names)))
+        latest_ids = latest_ids.where(or_(*(is_named(name) for name in names)))
     if run_ids is not None and len(run_ids) <= IN_LIMIT:
-        picked = picked.where(Metric.run_id.in_(run_ids))
+        latest_ids = latest_ids.where(Metric.run_id.in_(run_ids))
     columns = (Metric.run_id, *NAME, Metric.epoch, Metric.value)
-    return read_metrics(store, select(*columns).where(Metric.id.in_(picked)).order_by(Metric.id), run_ids)
+    return read_metrics(store, select(*columns).where(Metric.id.in_(latest_ids)).order_by(Metric.id), run_ids)
 
 
 def read_metrics(store: Store, query: Select[*tuple[Any, ...]], run_ids: Sequence[str] | None) -> pd.DataFrame:
     wanted = None if run_ids is None else set(run_ids)
-    full: dict[tuple[str, str, str], str] = {}  # a few names, many rows
+    full: dict[tuple[str, str, str], str] = {}  # cached: there are few names and many rows
     rows = []
     with store.reading() as session:
         for run_id, split, name, condition, epoch, value in session.execute(query):
@@ -123,16 +123,16 @@ def is_named(full: str) -> Any:
 
 
 def series_names(store: Store, run_id: str) -> list[str]:
-    """The raw series of a run."""
+    """The names of a run's raw series."""
     with store.reading() as session:
         return sorted(set(session.scalars(select(SeriesChunk.name).where(SeriesChunk.run_id == run_id))))
 
 
 def series(store: Store, run_id: str, name: str) -> pd.Series:
-    """A raw series of a run, its stretches put together; the index counts the steps."""
+    """A raw series of a run, its chunks joined; the index is the step, from 0."""
     query = select(SeriesChunk).where(SeriesChunk.run_id == run_id, SeriesChunk.name == name).order_by(SeriesChunk.id)
     with store.reading() as session:
-        stretches = list(session.scalars(query))
-    steps = [step for s in stretches for step in range(s.first_step, s.first_step + s.count)]
-    values = [value for s in stretches for value in unpack(s.data)]
+        chunks = list(session.scalars(query))
+    steps = [step for chunk in chunks for step in range(chunk.first_step, chunk.first_step + chunk.count)]
+    values = [value for chunk in chunks for value in unpack(chunk.data)]
     return pd.Series(values, index=steps, name=name, dtype="float32")

@@ -1,4 +1,4 @@
-"""What a run yields -> rows: metrics one a value, raw series packed."""
+"""From what a run yields to table rows: a row a metric value, a row a packed chunk of a raw series."""
 
 from __future__ import annotations
 
@@ -8,17 +8,46 @@ import json
 import sys
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from normbench_cli.store.metric_names import parse_metric, unit_of
+
+Row = dict[str, Any]
+
+
+class RecordLike(Protocol):
+    """What the store reads of a record, such as the engine's: metrics by full name, and raw series that end at `step`.
+
+    An epoch of None means the whole run, a step of None that the training step does not matter.
+    """
+
+    @property
+    def metrics(self) -> Mapping[str, float]: ...
+    @property
+    def epoch(self) -> int | None: ...
+    @property
+    def step(self) -> int | None: ...
+    @property
+    def series(self) -> Mapping[str, Iterable[float]]: ...
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """A record made of its parts."""
+
+    metrics: Mapping[str, float]
+    epoch: int | None = None
+    step: int | None = None
+    series: Mapping[str, Iterable[float]] = field(default_factory=dict)
 
 
 def now() -> datetime:
     return datetime.now(UTC)
 
 
-def metric_rows(run_id: str, metrics: Mapping[str, float], epoch: int | None, step: int | None) -> list[dict[str, Any]]:
+def metric_rows(run_id: str, metrics: Mapping[str, float], epoch: int | None, step: int | None) -> list[Row]:
     moment, rows = now(), []
     for full, value in metrics.items():
         name = parse_metric(full)
@@ -38,20 +67,21 @@ def metric_rows(run_id: str, metrics: Mapping[str, float], epoch: int | None, st
     return rows
 
 
-def series_row(run_id: str, name: str, values: Iterable[float], epoch: int | None, first_step: int) -> dict[str, Any]:
+def series_row(run_id: str, name: str, values: Iterable[float], epoch: int | None, step: int | None) -> Row:
+    """A chunk of a raw series whose last value belongs to `step`; the values are kept as float32."""
     count, data = pack(values)
     return {
         "run_id": run_id,
         "name": name,
         "epoch": epoch,
-        "first_step": first_step,
+        "first_step": max(0, (step or 0) - count),
         "count": count,
         "data": data,
     }
 
 
 def pack(values: Iterable[float]) -> tuple[int, bytes]:
-    """Numbers -> their count and their zlib-compressed little-endian float32 bytes."""
+    """Numbers -> how many there are, and zlib-compressed little-endian float32 bytes."""
     floats = array.array("f", (float(value) for value in values))
     if sys.byteorder == "big":
         floats.byteswap()
@@ -67,5 +97,5 @@ def unpack(data: bytes) -> array.array[float]:
 
 
 def facts_hash(facts: Mapping[str, Any]) -> str:
-    """Equal facts, in whatever order, give equal hashes."""
+    """Equal facts, in any order, give equal hashes."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()

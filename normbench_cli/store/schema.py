@@ -1,7 +1,7 @@
 """The tables of the results database.
 
-A change here needs a migration in ``migrations/versions``, a new HEAD, and a file of the old revision in
-``tests/store/old``; tests compare all three.
+A change here needs a migration in ``migrations/versions``, a new HEAD, and an old database of the new revision,
+which ``python -m tests.store.make_old_database`` writes to ``tests/store/old``; tests compare all three.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from sqlalchemy import (
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 HEAD = "0001"
-VERSION_TABLE = "normbench_schema_version"  # alembic's default may be taken by another program
+VERSION_TABLE = "normbench_schema_version"  # Alembic's default name may belong to another program
 
 RowId = BigInteger().with_variant(Integer, "sqlite")
 
 
 class NanFloat(TypeDecorator[float]):
-    """A float that may be infinite or not a number.
+    """A float that may be infinite or NaN.
 
-    SQLite keeps infinities but turns NaN into NULL, so NULL is how NaN is written; what was not measured has no row.
+    SQLite stores infinities but turns NaN into NULL, so NULL means NaN; a value that was not measured has no row.
     """
 
     impl = Double
@@ -49,7 +49,7 @@ class NanFloat(TypeDecorator[float]):
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A time, kept in UTC without a zone (SQLite has none) and given back with one."""
+    """A time, stored in UTC without a time zone (SQLite has none) and loaded with one."""
 
     impl = DateTime
     cache_ok = True
@@ -63,7 +63,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 class Base(DeclarativeBase):
     metadata = MetaData(
-        naming_convention={  # so that a later migration can name, and so change, any constraint
+        naming_convention={  # a migration can only change a constraint that has a name
             "ix": "ix_%(table_name)s_%(column_0_N_name)s",
             "uq": "uq_%(table_name)s_%(column_0_name)s",
             "fk": "fk_%(table_name)s_%(column_0_name)s",
@@ -73,7 +73,7 @@ class Base(DeclarativeBase):
 
 
 class Environment(Base):
-    """The facts of code and machine, shared by all runs that have the same."""
+    """The facts of code and machine; runs with equal facts share a row."""
 
     __tablename__ = "environments"
 
@@ -83,7 +83,11 @@ class Environment(Base):
 
 
 class Run(Base):
-    """One run: what it was asked to do, how it stands, and which process does it."""
+    """One run: what it was asked to do, its status, and the process that executes it.
+
+    The settings with columns of their own are also in ``config``, as recorded when the run began; tag and note may
+    change later.
+    """
 
     __tablename__ = "runs"
 
@@ -101,20 +105,20 @@ class Run(Base):
     config: Mapped[dict[str, Any]] = mapped_column(JSON)
     tag: Mapped[str] = mapped_column(String(200), index=True)
     note: Mapped[str] = mapped_column(Text)
-    argv: Mapped[list[str]] = mapped_column(JSON)  # in an environment, it would keep them apart
+    argv: Mapped[list[str]] = mapped_column(JSON)  # not part of the environment, which runs share
     started_at: Mapped[datetime] = mapped_column(UtcDateTime)
     heartbeat_at: Mapped[datetime] = mapped_column(UtcDateTime)
     finished_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     host: Mapped[str] = mapped_column(String(255))
     pid: Mapped[int]
-    process_started: Mapped[float] = mapped_column(Double)  # as process ids are used again
+    process_started: Mapped[float] = mapped_column(Double)  # process ids are reused
     environment_id: Mapped[int] = mapped_column(ForeignKey("environments.id"), index=True)
 
     environment: Mapped[Environment] = relationship(lazy="joined", innerjoin=True)
 
 
 class Metric(Base):
-    """One measured value.  Rows are only added; of equal names the last one counts."""
+    """One measured value, ``split/name@condition``.  Rows are only added; the last row of a name counts."""
 
     __tablename__ = "metrics"
     __table_args__ = (Index(None, "run_id", "split", "name", "condition"),)
@@ -132,7 +136,7 @@ class Metric(Base):
 
 
 class SeriesChunk(Base):
-    """A stretch of a raw series, such as the time of every step of an epoch; see `records.pack`."""
+    """A chunk of a raw series, such as the time of every step of an epoch; `rows.pack` makes its data."""
 
     __tablename__ = "samples"
     __table_args__ = (Index(None, "run_id", "name"),)

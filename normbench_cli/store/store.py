@@ -1,12 +1,10 @@
-"""Opening the results database, and everything that is written to it."""
+"""The runs in the results database: everything that is written about them, and how they are found."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from types import TracebackType
 from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
@@ -15,88 +13,57 @@ from sqlalchemy.orm import Session
 from normbench_cli import paths
 from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import NormbenchError
-from normbench_cli.store.connection import make_engine, translate_errors, version_of
-from normbench_cli.store.location import Location, NoDatabase, hold_open, need_head, parse_location, sync_log
+from normbench_cli.store.connection import Synchronous, version_of
+from normbench_cli.store.database import Database
+from normbench_cli.store.errors import NoDatabase
+from normbench_cli.store.location import parse_location
 from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.processes import GRACE, is_gone, this_process
-from normbench_cli.store.rows import facts_hash, metric_rows, now, series_row
+from normbench_cli.store.rows import Measurements, RecordLike, facts_hash, metric_rows, now, series_row
 from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
 from normbench_cli.store.status import STATUSES, WITH_RESULT
+from normbench_cli.store.versions import require_head
 
 SETTING_COLUMNS = (*GRID_FIELDS, "seed", "tag", "note")  # settings that have a column of their own
 IN_LIMIT = 500  # values in one IN (...)
 
 
-class Store:
-    """The results database.  Every method is one short transaction: runs side by side do not wait long."""
-
-    def __init__(self, location: Location) -> None:
-        """Use `open`, which checks first."""
-        self.location = location
-        self._engine = make_engine(location, location.reading)
+class Store(Database):
+    """The results database.  Every method is one short transaction, so that runs side by side do not wait long."""
 
     @classmethod
-    def open(cls, location: str | None = None, *, write: bool = True, create: bool = True, sweep: bool = True) -> Store:
-        """The database at a path or URL (default: NORMBENCH_DB or the home's), at the newest schema.
+    def open(
+        cls,
+        location: str | None = None,
+        *,
+        write: bool = True,
+        create: bool = True,
+        sweep: bool = True,
+        synchronous: Synchronous | None = None,
+    ) -> Store:
+        """The database at a path or URL (default: NORMBENCH_DB or the one in the home folder), at the newest schema.
 
-        ``write``: it must be writable, and is made if there is none (unless ``create`` is false).  A reader
-        makes nothing and may read a read-only one.  ``sweep``: runs whose process is gone are marked so, if
-        the database is writable.
+        write: the database must be writable, and is created if it does not exist (unless ``create`` is false).
+        Without ``write`` nothing is created, and a read-only database will do.
+        sweep: runs whose process is gone are marked as interrupted, if the database is writable.
+        synchronous: when SQLite waits for the disk, see `connection.SYNCHRONOUS`.
         """
-        place = parse_location(paths.database(location))
-        version = version_of(place)
+        found = parse_location(paths.database(location))
+        version = version_of(found)
         if version is not None:
-            need_head(version, place.shown)
+            require_head(version, found.shown)
         elif not (write and create):
-            raise NoDatabase(f"there is no database at {place.shown} yet", "`normbench train` makes one")
+            raise NoDatabase(f"there is no database at {found.shown} yet", "`normbench train` makes one")
         if write:
-            place.ensure_writable()
+            found.ensure_writable()
         if version is None:
             from normbench_cli.store.upgrade import upgrade
 
-            upgrade(place)
-        store = cls(place)
-        if sweep and place.writable:
+            upgrade(found)
+        store = cls(found, synchronous)
+        if sweep and found.writable:
             store.sweep()
         return store
-
-    def close(self) -> None:
-        self._engine.dispose()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @contextmanager
-    def reading(self) -> Iterator[Session]:
-        """A transaction that sees one state of the database, whatever others write meanwhile."""
-        with translate_errors(self.location), Session(self._engine, expire_on_commit=False) as session:
-            yield session
-
-    @contextmanager
-    def writing(self) -> Iterator[Session]:
-        """A transaction that holds the database's one write lock from its first statement on."""
-        engine = self._engine.execution_options(writes=True)
-        with translate_errors(self.location), Session(engine, expire_on_commit=False) as session, session.begin():
-            yield session
-
-    @contextmanager
-    def hold_open(self) -> Iterator[None]:
-        """For the time of a run, in which transactions shall not take long."""
-        with ExitStack() as stack:
-            if self.location.path is not None:
-                with translate_errors(self.location):
-                    stack.enter_context(hold_open(self.location.path))
-            yield
-
-    def sync(self) -> None:
-        """Wait until all that was recorded would outlast a power cut."""
-        if self.location.path is not None:
-            sync_log(self.location.path)
 
     def begin(
         self,
@@ -107,13 +74,11 @@ class Store:
         kind: str = "train",
         argv: list[str],
     ) -> str:
-        """Enter a run, in state running, done by this process; its new id."""
-        words = {name: config.get(name, None if name == "seed" else "") for name in SETTING_COLUMNS}
+        """Add a run that this process executes, with status running; the run's new id."""
+        settings = {name: config.get(name, None if name == "seed" else "") for name in SETTING_COLUMNS}
         moment = now()
         with self.writing() as session:
-            run_id = secrets.token_hex(4)
-            while session.get(Run, run_id):
-                run_id = secrets.token_hex(4)
+            run_id = unused_id(session)
             session.execute(
                 insert(Run).values(
                     id=run_id,
@@ -126,7 +91,7 @@ class Store:
                     started_at=moment,
                     heartbeat_at=moment,
                     environment_id=environment_id(session, environment),
-                    **words,
+                    **settings,
                     **this_process(),
                 )
             )
@@ -141,55 +106,49 @@ class Store:
         step: int | None = None,
         series: Mapping[str, Iterable[float]] | None = None,
     ) -> None:
-        """Add measurements by their full names, and raw series that end at ``step``; a sign of life, too."""
-        self.record_all(run_id, [(metrics, epoch, step, series or {})])
+        """Add metrics by their full names, and chunks of raw series that end at ``step``; also a heartbeat."""
+        self.record_all(run_id, [Measurements(metrics, epoch, step, series or {})])
 
-    def record_all(
-        self,
-        run_id: str,
-        records: Iterable[tuple[Mapping[str, float], int | None, int | None, Mapping[str, Iterable[float]]]],
-    ) -> None:
-        """Many records (metrics, epoch, step, series) in one transaction: all of them are written, or none."""
-        rows: list[dict[str, Any]] = []
-        packed: list[dict[str, Any]] = []
-        for metrics, epoch, step, series in records:
-            rows += metric_rows(run_id, metrics, epoch, step)
-            for name, values in series.items():
-                row = series_row(run_id, name, values, epoch, 0)
-                packed.append({**row, "first_step": max(0, (step or 0) - row["count"])})
+    def record_all(self, run_id: str, records: Iterable[RecordLike]) -> None:
+        """Add many records in one transaction: all of them are written, or none."""
+        values: list[dict[str, Any]] = []
+        chunks: list[dict[str, Any]] = []
+        for record in records:
+            values += metric_rows(run_id, record.metrics, record.epoch, record.step)
+            for name, numbers in record.series.items():
+                chunks.append(series_row(run_id, name, numbers, record.epoch, record.step))
         with self.writing() as session:
-            if rows:
-                session.execute(insert(Metric), rows)
-            if packed:
-                session.execute(insert(SeriesChunk), packed)
-            beat(session, run_id)
+            if values:
+                session.execute(insert(Metric), values)
+            if chunks:
+                session.execute(insert(SeriesChunk), chunks)
+            update_heartbeat(session, run_id)
 
-    def beat(self, run_id: str) -> None:
-        """A sign of life of a running run."""
+    def heartbeat(self, run_id: str) -> None:
+        """Show that a running run's process is still at work."""
         with self.writing() as session:
-            beat(session, run_id)
+            update_heartbeat(session, run_id)
 
     def reopen(self, run_id: str, step: int | None) -> None:
-        """Make a run that ended early this process's again, as it was after a step: what was measured later goes.
+        """Give a run that ended early to this process, as the run was after `step`: later measurements are deleted.
 
-        ``step`` 0: all goes, for what is measured before the first step is measured again.
-        ``step`` None: of a cross-validation, what belongs to single folds stays and the rest is made again.
+        step 0: all are deleted, because what is measured before the first step will be measured again.
+        step None, for a cross-validation: those of single folds stay, those over all folds are deleted.
         """
-        moment = now()
         late = Metric.condition.not_like("fold%") if step is None else Metric.step > (step or -1)
         with self.writing() as session:
-            taken = session.scalar(select(Run.pid).where(Run.id == run_id, Run.status == "running"))
-            if taken is not None:  # by another that was told to resume it at the same time
-                raise NormbenchError(f"run {run_id} is running by now, in process {taken}", "let it end")
+            pid = session.scalar(select(Run.pid).where(Run.id == run_id, Run.status == "running"))
+            if pid is not None:  # another process resumed it since this one looked
+                raise NormbenchError(f"run {run_id} is already being resumed by process {pid}", "wait for it")
             session.execute(delete(Metric).where(Metric.run_id == run_id, late))
             if step is not None:
                 ends_late = SeriesChunk.first_step + SeriesChunk.count > step
                 session.execute(delete(SeriesChunk).where(SeriesChunk.run_id == run_id, ends_late))
-            again = {"status": "running", "message": "", "heartbeat_at": moment, "finished_at": None}
+            again = {"status": "running", "message": "", "heartbeat_at": now(), "finished_at": None}
             session.execute(update(Run).where(Run.id == run_id).values(**again, **this_process()))
 
     def end(self, run_id: str, status: str, message: str = "") -> None:
-        """Close a run in its last state."""
+        """Set the final status of a run."""
         if status not in STATUSES:
             raise ValueError(f"a run cannot be {status}")
         moment = now()
@@ -197,54 +156,60 @@ class Store:
             change = update(Run).where(Run.id == run_id)
             session.execute(change.values(status=status, message=message, heartbeat_at=moment, finished_at=moment))
 
-    def sweep(self, grace: timedelta = GRACE) -> list[str]:
-        """Mark running runs whose process is gone, and was silent for the grace time, as interrupted; their ids."""
+    def sweep(self, grace: timedelta = GRACE) -> None:
+        """Mark running runs whose process is gone as interrupted."""
+        if dead := self.dead_runs(grace):
+            self.mark_interrupted(dead)
+
+    def dead_runs(self, grace: timedelta = GRACE) -> list[Run]:
+        """Running runs whose process is gone, and whose last heartbeat is older than the grace time."""
         moment = now()
         with self.reading() as session:
             running = session.scalars(select(Run).where(Run.status == "running"))
-            gone = [run for run in running if is_gone(run, moment, grace)]
-        if gone:
-            with self.writing() as session:
-                for run in gone:
-                    as_it_was = (Run.status == "running", Run.heartbeat_at == run.heartbeat_at)  # not resumed meanwhile
-                    change = update(Run).where(Run.id == run.id, *as_it_was)
-                    message = "its process ended without a word"
-                    session.execute(change.values(status="interrupted", message=message, finished_at=run.heartbeat_at))
-        return [run.id for run in gone]
+            return [run for run in running if is_gone(run, moment, grace)]
+
+    def mark_interrupted(self, dead: Iterable[Run]) -> None:
+        """Mark dead runs as interrupted, except those that were resumed since they were read."""
+        with self.writing() as session:
+            for run in dead:
+                # a resumed run is running again, with a later heartbeat
+                unchanged = (Run.id == run.id, Run.status == "running", Run.heartbeat_at == run.heartbeat_at)
+                values = {"status": "interrupted", "message": "its process disappeared"}
+                session.execute(update(Run).where(*unchanged).values(**values, finished_at=run.heartbeat_at))
 
     def find(self, text: str) -> Run:
-        """The run with this id, or the only one whose id begins so."""
-        wanted, look = text.strip().lower(), "`normbench runs list` shows what there is"
-        if not wanted or set(wanted) - set("0123456789abcdef"):
-            raise NormbenchError(f"'{text}' is not a run's id, eight digits 0-9a-f or the first of them", look)
+        """The run with this id, or the only run whose id begins with it."""
+        start, do = text.strip().lower(), "see `normbench runs list`"
+        if not start or set(start) - set("0123456789abcdef"):
+            raise NormbenchError(f"'{text}' is not a run's id: eight digits 0-9a-f, or the first of them", do)
         with self.reading() as session:
-            fitting = select(Run).where(Run.id.startswith(wanted)).order_by(Run.id).limit(4)
-            found = list(session.scalars(fitting))
+            matching = select(Run).where(Run.id.startswith(start)).order_by(Run.id).limit(4)
+            found = list(session.scalars(matching))
         if not found:
-            raise NormbenchError(f"there is no run '{text}'", look)
+            raise NormbenchError(f"there is no run '{text}'", do)
         if len(found) > 1:
             ids = ", ".join(run.id for run in found[:3]) + (" and more" if len(found) > 3 else "")
-            raise NormbenchError(f"'{text}' begins the ids of several runs: {ids}", f"write more of it; {look}")
+            raise NormbenchError(f"several runs begin with '{text}': {ids}", f"give more digits; {do}")
         return found[0]
 
-    def finished(self, fingerprints: Iterable[str]) -> dict[str, str]:
-        """Fingerprint -> id of its newest run with a result; a diverged run is one: it would diverge again."""
-        wanted, done = sorted(set(fingerprints)), dict[str, str]()
+    def newest_results(self, fingerprints: Iterable[str]) -> dict[str, str]:
+        """Fingerprint -> id of its newest run with a result; fingerprints without one are left out."""
+        wanted, newest = sorted(set(fingerprints)), dict[str, str]()
         with self.reading() as session:
             for start in range(0, len(wanted), IN_LIMIT):
                 some = Run.fingerprint.in_(wanted[start : start + IN_LIMIT])
                 ended = select(Run.fingerprint, Run.id).where(some, Run.status.in_(WITH_RESULT))
                 for fingerprint, run_id in session.execute(ended.order_by(Run.started_at)):
-                    done[fingerprint] = run_id
-        return done
+                    newest[fingerprint] = run_id
+        return newest
 
     def count(self) -> int:
-        """How many runs are recorded."""
+        """The number of recorded runs."""
         with self.reading() as session:
             return session.scalar(select(func.count()).select_from(Run)) or 0
 
     def latest_metrics(self, run_id: str) -> dict[str, float]:
-        """The last value of each metric of a run, by full name, in the order in which they came."""
+        """The last value of each metric of a run, by full name, in the order in which they were recorded."""
         parts = (Metric.split, Metric.name, Metric.condition)
         last = select(func.max(Metric.id)).where(Metric.run_id == run_id).group_by(*parts)
         query = select(*parts, Metric.value).where(Metric.id.in_(last)).order_by(Metric.id)
@@ -253,7 +218,7 @@ class Store:
         return {str(MetricName(split, name, condition)): value for split, name, condition, value in rows}
 
     def delete(self, run_ids: Iterable[str]) -> None:
-        """Remove runs with all that they measured.  Their folders are the caller's."""
+        """Delete runs with everything they measured, but not their folders."""
         with self.writing() as session:
             for run_id in run_ids:
                 session.execute(delete(Run).where(Run.id == run_id))
@@ -261,18 +226,25 @@ class Store:
             session.execute(delete(Environment).where(Environment.id.not_in(used)))
 
 
-def beat(session: Session, run_id: str) -> None:
-    alive = update(Run).where(Run.id == run_id, Run.status == "running")
-    session.execute(alive.values(heartbeat_at=now()))
+def unused_id(session: Session) -> str:
+    run_id = secrets.token_hex(4)
+    while session.get(Run, run_id):
+        run_id = secrets.token_hex(4)
+    return run_id
+
+
+def update_heartbeat(session: Session, run_id: str) -> None:
+    running = update(Run).where(Run.id == run_id, Run.status == "running")
+    session.execute(running.values(heartbeat_at=now()))
 
 
 def environment_id(session: Session, facts: Mapping[str, Any]) -> int:
-    """The row of these facts, made if it is not there."""
+    """The row of these facts, added if it does not exist."""
     key = facts_hash(facts)
     known = session.scalar(select(Environment.id).where(Environment.hash == key))
     if known is not None:
         return known
-    made = Environment(hash=key, facts=dict(facts))
-    session.add(made)
+    added = Environment(hash=key, facts=dict(facts))
+    session.add(added)
     session.flush()
-    return made.id
+    return added.id

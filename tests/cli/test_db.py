@@ -91,9 +91,9 @@ def test_check_names_runs_whose_process_is_gone_and_changes_nothing(
     for _ in range(2):
         ended = normbench("db", "check")
         assert ended.code == 0
-        assert f"run {run_id} is called running" in ended.out
+        assert f"run {run_id} is marked running" in ended.out
     assert "interrupted" in normbench("runs", "list").out
-    assert "called running" not in normbench("db", "check").out
+    assert "marked running" not in normbench("db", "check").out
 
 
 def test_backup_beside_or_where_it_is_wanted(

@@ -155,6 +155,7 @@ def fill(runs: int, epochs: int) -> None:
         session.execute(insert(Metric), metrics)
 
 
+@pytest.mark.benchmark
 def test_a_large_database_is_reported_soon(normbench: RunCommand, home: Path) -> None:
     fill(runs=2000, epochs=20)
     begin = time.process_time()

@@ -147,7 +147,7 @@ def test_of_two_that_resume_a_run_at_once_one_is_refused(
     monkeypatch.setattr(build, "build", build_while_another_begins)
     ended = normbench("train", "--resume", cut)
     assert ended.code == 1
-    assert f"run {cut} is running" in ended.err
+    assert f"run {cut} is already being resumed" in ended.err
     assert ended.err.count("\n") == 1
     assert [row["epoch"] for row in shown(normbench, cut)["curve"]] == [1, 2]
 

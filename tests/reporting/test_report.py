@@ -12,7 +12,7 @@ from normbench_cli.reporting import selection, tables
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery
 from normbench_cli.reporting.render import to_json, to_markdown, to_rows
 from normbench_cli.reporting.report import Report, make_report
-from normbench_cli.store import Store
+from normbench_cli.store import Store, queries
 
 Reported = Callable[[ReportQuery], Report]
 
@@ -85,7 +85,7 @@ def test_an_unknown_setting_gets_a_suggestion(reported: Reported) -> None:
 def test_curves_are_part_of_the_report_and_of_its_one_selection(
     reported: Reported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs_frame = Mock(wraps=selection.runs_frame)
+    runs_frame = Mock(wraps=queries.runs_frame)
     monkeypatch.setattr(selection, "runs_frame", runs_frame)
     report = reported(ReportQuery(curves=["test/accuracy", "extra"]))
     assert list(report.curves) == ["test/accuracy", "extra"]

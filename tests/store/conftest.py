@@ -1,14 +1,18 @@
-"""A store, and a short way to enter runs in it."""
+"""A store, and a short way to add runs to it."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from normbench_cli.store import Store
+
+Enter = Callable[..., str]
 
 
 @pytest.fixture
@@ -18,17 +22,34 @@ def store(home: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def enter(store: Store) -> Callable[..., str]:
-    """Enter a run that is finished (or ``state``), with settings and metrics: its id."""
+def file(home: Path) -> Path:
+    """The file of the store."""
+    return home / "normbench.db"
+
+
+@pytest.fixture
+def enter(store: Store) -> Enter:
+    """Add a run that is finished (or has another ``status``), with settings and metrics: its id."""
 
     def run(
-        state: str = "finished", metrics: dict[str, float] | None = None, kind: str = "train", **config: Any
+        status: str = "finished", metrics: dict[str, float] | None = None, kind: str = "train", **config: Any
     ) -> str:
         fingerprint = ",".join(f"{key}={value}" for key, value in sorted(config.items()))
         run_id = store.begin(config, fingerprint, {"host": "here"}, kind=kind, argv=["train"])
         store.record(run_id, metrics or {})
-        if state != "running":
-            store.end(run_id, state)
+        if status != "running":
+            store.end(run_id, status)
         return run_id
 
     return run
+
+
+@pytest.fixture
+def rows() -> Callable[[Path, str], list[tuple[Any, ...]]]:
+    """The rows of a query on an SQLite file."""
+
+    def read(path: Path, query: str) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(path)) as connection:
+            return connection.execute(query).fetchall()
+
+    return read

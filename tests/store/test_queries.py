@@ -1,4 +1,4 @@
-"""What is in the database, as DataFrames."""
+"""The database as DataFrames, and the filters on settings."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from normbench_cli.errors import UsageError
+from normbench_cli.store import Store
 from normbench_cli.store.queries import metrics_frame, parse_where, runs_frame
-from normbench_cli.store.store import Store
+
+Enter = Callable[..., str]
 
 
 def test_no_runs_make_an_empty_frame_with_all_columns(store: Store) -> None:
@@ -17,7 +19,7 @@ def test_no_runs_make_an_empty_frame_with_all_columns(store: Store) -> None:
     assert metrics_frame(store).columns.tolist() == ["run_id", "metric", "epoch", "value"]
 
 
-def test_runs_come_newest_first_with_settings_as_they_were(store: Store, enter: Callable[..., Any]) -> None:
+def test_runs_are_listed_newest_first_with_their_settings(store: Store, enter: Enter) -> None:
     first, second = enter(norm="batchnorm", epochs=3, lr=0.5), enter(norm="none", iterations=7, epochs=None)
     frame = runs_frame(store)
     assert frame["id"].tolist() == [second, first]
@@ -39,8 +41,8 @@ def test_runs_come_newest_first_with_settings_as_they_were(store: Store, enter: 
         (["batch_size=65"], set()),
     ],
 )
-def test_where_takes_values_as_a_person_writes_them(
-    store: Store, enter: Callable[..., Any], pairs: list[str], found: set[Any]
+def test_where_accepts_values_as_written_on_a_command_line(
+    store: Store, enter: Enter, pairs: list[str], found: set[int]
 ) -> None:
     enter(seed=1, norm="batchnorm")
     enter(seed=2, norm="batchnorm", lr=0.2)
@@ -49,31 +51,29 @@ def test_where_takes_values_as_a_person_writes_them(
 
 
 @pytest.mark.parametrize(("pair", "says"), [("norm", "key=value"), ("nrm=bn", "did you mean 'norm'")])
-def test_a_wrong_where_is_said(pair: str, says: str) -> None:
+def test_a_wrong_where_is_an_error(pair: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         parse_where([pair])
 
 
-@pytest.mark.parametrize(("column", "value"), [("kind", "profile"), ("status", "failed"), ("tag", "t")])
-def test_runs_are_chosen_by_kind_state_and_tag(
-    store: Store, enter: Callable[..., Any], column: str, value: str
-) -> None:
+@pytest.mark.parametrize("filters", [{"kind": "profile"}, {"status": "failed"}, {"tag": "t"}], ids=str)
+def test_runs_are_selected_by_kind_status_and_tag(store: Store, enter: Enter, filters: dict[str, Any]) -> None:
     enter()
     wanted = enter("failed", kind="profile", tag="t", shape=[1, 2])
-    assert runs_frame(store, **{column: value})["id"].tolist() == [wanted]
+    assert runs_frame(store, **filters)["id"].tolist() == [wanted]
 
 
-def test_the_last_value_counts_of_a_run_or_of_each_epoch(store: Store, enter: Callable[..., Any]) -> None:
+def test_the_last_value_counts_of_a_run_or_of_each_epoch(store: Store, enter: Enter) -> None:
     run_id, other = enter(metrics={"test/accuracy": 0.1}), enter(metrics={"train/loss": 9})
     for epoch, value in ((1, 0.2), (1, 0.3), (2, 0.4)):
         store.record(run_id, {"test/accuracy": value, "test/accuracy@bim": 0}, epoch=epoch)
     store.record(run_id, {"test/accuracy": 0.5})
 
-    def values(**options: bool | list[str]) -> list[Any]:
-        return metrics_frame(store, names=["test/accuracy"], **options)["value"].tolist()
+    def values(run_ids: list[str] | None = None, *, curve: bool = False) -> list[float]:
+        return list(metrics_frame(store, run_ids, ["test/accuracy"], curve=curve)["value"])
 
     assert values() == [0.5]
     assert values(curve=True) == [0.3, 0.4]
-    assert values(run_ids=[other]) == []
-    assert values(run_ids=[run_id, *(f"{n:08x}" for n in range(1000))]) == [0.5]
+    assert values([other]) == []
+    assert values([run_id, *(f"{n:08x}" for n in range(1000))]) == [0.5]
     assert metrics_frame(store, [run_id])["metric"].tolist() == ["test/accuracy@bim", "test/accuracy"]

@@ -1,4 +1,4 @@
-"""What the store keeps of a run."""
+"""What the store keeps of a run, and how runs are found."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ import math
 import multiprocessing
 import os
 import socket
+import zlib
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 from sqlalchemy import func, select, update
 
 from normbench_cli.errors import NormbenchError
 from normbench_cli.store import Store
-from normbench_cli.store.queries import series
-from normbench_cli.store.rows import now, pack, unpack
-from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
+from normbench_cli.store.queries import series, series_names
+from normbench_cli.store.rows import pack, unpack
+from normbench_cli.store.schema import Base, Environment, Metric, Run, SeriesChunk
+
+Enter = Callable[..., str]
 
 
-def count(store: Store, table: type[Any]) -> int:
+def count(store: Store, table: type[Base]) -> int:
     with store.reading() as session:
-        return session.scalar(select(func.count()).select_from(table))
+        return session.scalar(select(func.count()).select_from(table)) or 0
 
 
 def test_a_run_from_beginning_to_end(store: Store) -> None:
@@ -36,24 +37,26 @@ def test_a_run_from_beginning_to_end(store: Store) -> None:
     assert (run.config, run.argv) == (config, ["train", "--norm", "popnorm"])
     assert (run.host, run.pid) == (socket.gethostname(), os.getpid())
     assert run.environment.facts == {"torch": "2.9"}
+    assert run.finished_at is None
     store.end(run_id, "failed", "no more memory")
     run = store.find(run_id)
     assert (run.status, run.message) == ("failed", "no more memory")
+    assert run.finished_at is not None
     assert timedelta(0) <= run.finished_at - run.started_at < timedelta(minutes=1)
     assert run.finished_at.utcoffset() == timedelta(0)
 
 
-def test_an_unheard_of_state_is_a_fault_of_ours(store: Store, enter: Callable[..., Any]) -> None:
+def test_an_unknown_status_is_a_programming_error(store: Store, enter: Enter) -> None:
     with pytest.raises(ValueError, match="done"):
         store.end(enter(), "done")
 
 
 @pytest.mark.parametrize("value", [0.1, math.inf, -math.inf, math.nan, 1e-320, 1.7e308])
-def test_values_come_back_as_they_were(store: Store, enter: Callable[..., Any], value: float) -> None:
+def test_values_are_read_as_they_were_recorded(store: Store, enter: Enter, value: float) -> None:
     assert repr(store.latest_metrics(enter(metrics={"train/loss": value}))["train/loss"]) == repr(value)
 
 
-def test_names_are_taken_apart_and_the_last_value_counts(store: Store, enter: Callable[..., Any]) -> None:
+def test_names_are_split_into_columns_and_the_last_value_counts(store: Store, enter: Enter) -> None:
     run_id = enter(metrics={"test/accuracy@bim:eps=0.03,steps=20": 0.1, "test/accuracy": 0.9, "step_time_ms": 3})
     store.record(run_id, {"test/accuracy": 0.8}, epoch=None, step=7)
     assert store.latest_metrics(run_id) == {
@@ -70,13 +73,13 @@ def test_names_are_taken_apart_and_the_last_value_counts(store: Store, enter: Ca
     assert rows[3] == ("test", "accuracy", "", "fraction", 7)
 
 
-def test_equal_environments_are_kept_once(store: Store) -> None:
+def test_equal_environments_share_a_row(store: Store) -> None:
     for facts in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "b": 3}):
         store.begin({}, "f", facts, argv=[])
     assert count(store, Environment) == 2
 
 
-def test_a_run_goes_with_all_that_is_its_own(store: Store, enter: Callable[..., Any]) -> None:
+def test_deleting_a_run_deletes_all_that_is_its_own(store: Store, enter: Enter) -> None:
     gone, kept = enter(metrics={"train/loss": 1}), enter(metrics={"train/loss": 2})
     store.record(gone, {}, step=1, series={"step_time_ms": [1.0]})
     store.delete([gone])
@@ -86,12 +89,40 @@ def test_a_run_goes_with_all_that_is_its_own(store: Store, enter: Callable[..., 
     assert count(store, Environment) == 0
 
 
-def test_measurements_of_no_run_are_refused_in_one_line(store: Store) -> None:
+def test_measurements_of_a_missing_run_are_one_line_of_error(store: Store) -> None:
     with pytest.raises(NormbenchError, match=r"refused a row.*runs list"):
         store.record("00000000", {"train/loss": 1.0})
 
 
-def test_find_takes_the_beginning_of_an_id(store: Store, enter: Callable[..., Any]) -> None:
+def test_only_running_runs_have_heartbeats(store: Store, enter: Enter) -> None:
+    running, ended = enter("running"), enter("interrupted")
+    before = {run_id: store.find(run_id).heartbeat_at for run_id in (running, ended)}
+    store.record(running, {"train/loss": 1.0})
+    store.record(ended, {"test/accuracy": 1.0})
+    recorded = store.find(running).heartbeat_at
+    assert recorded > before[running]
+    assert (store.find(ended).heartbeat_at, store.find(ended).status) == (before[ended], "interrupted")
+    store.heartbeat(running)
+    assert store.find(running).heartbeat_at > recorded
+
+
+def test_series_are_joined_from_chunks(store: Store, enter: Enter) -> None:
+    run_id = enter("running")
+    store.record(run_id, {}, epoch=1, step=2, series={"step_time_ms": [1.5, math.nan]})
+    store.record(run_id, {}, epoch=2, step=4, series={"step_time_ms": np.array([1e300, -2]), "train/loss": [1]})
+    store.record(run_id, {}, step=5, series={"step_time_ms": [9]})
+    found = series(store, run_id, "step_time_ms")
+    assert repr(found.to_dict()) == repr({0: 1.5, 1: math.nan, 2: math.inf, 3: -2.0, 4: 9.0})
+    assert series_names(store, run_id) == ["step_time_ms", "train/loss"]
+
+
+def test_packed_numbers_are_little_endian_float32() -> None:
+    size, data = pack([1.0, -2.5])
+    assert (size, list(unpack(data))) == (2, [1.0, -2.5])
+    assert zlib.decompress(data) == np.array([1.0, -2.5], dtype="<f4").tobytes()
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(store: Store, enter: Enter) -> None:
     run_id = enter()
     assert store.find(run_id[:4].upper()).id == run_id
     with store.writing() as session:
@@ -103,99 +134,26 @@ def test_find_takes_the_beginning_of_an_id(store: Store, enter: Callable[..., An
 
 
 @pytest.mark.parametrize("text", ["", "zz", "0%", "_", "../x", "ffffffffff"])
-def test_no_run_is_found_by_what_is_no_id(store: Store, enter: Callable[..., Any], text: str) -> None:
+def test_text_that_is_no_id_finds_no_run(store: Store, enter: Enter, text: str) -> None:
     enter()
     with pytest.raises(NormbenchError, match="normbench runs list"):
         store.find(text)
 
 
-def test_an_ambiguous_id_names_the_runs(store: Store, enter: Callable[..., Any]) -> None:
-    ids = {enter() for _ in range(17)}  # of 17 ids two begin alike
+def test_an_ambiguous_id_names_the_runs(store: Store, enter: Enter) -> None:
+    ids = {enter() for _ in range(17)}  # of 17 ids two begin with the same digit
     first = next(digit for digit in "0123456789abcdef" if sum(run_id[0] == digit for run_id in ids) > 1)
     with pytest.raises(NormbenchError, match=f"{first}[0-9a-f]{{7}}, {first}"):
         store.find(first)
 
 
-def test_finished_gives_the_newest_result_of_each_fingerprint(store: Store, enter: Callable[..., Any]) -> None:
+def test_the_newest_result_of_each_fingerprint_is_found(store: Store, enter: Enter) -> None:
     enter(norm="a")
     newest, diverged = enter(norm="a"), enter("diverged", norm="b")
-    for state in ("failed", "interrupted", "running"):
-        enter(state, norm="c")
+    for status in ("failed", "interrupted", "running"):
+        enter(status, norm="c")
     asked = ["norm=a", "norm=b", "norm=c", *(f"other{i}" for i in range(2000))]
-    assert store.finished(asked) == {"norm=a": newest, "norm=b": diverged}
-
-
-@pytest.mark.parametrize(
-    ("host", "pid", "started", "silent", "state"),
-    [
-        ("here", "ours", "ours", 7200, "running"),
-        ("here", "ours", "before us", 10, "interrupted"),
-        ("here", "nobody's", "ours", 10, "interrupted"),
-        ("here", "nobody's", "ours", 1, "running"),
-        ("elsewhere", "nobody's", "ours", 600, "running"),
-        ("elsewhere", "nobody's", "ours", 7200, "interrupted"),
-    ],
-)
-def test_a_run_whose_process_is_gone_is_interrupted(
-    store: Store, enter: Callable[..., Any], host: str, pid: str, started: str, silent: int, state: str
-) -> None:
-    run_id, lost = enter("running"), 2**22 + 1  # more than any process id
-    values = {
-        "host": socket.gethostname() if host == "here" else host,
-        "pid": os.getpid() if pid == "ours" else lost,
-        "process_started": psutil.Process().create_time() - (0 if started == "ours" else 60),
-        "heartbeat_at": now() - timedelta(seconds=silent),
-    }
-    with store.writing() as session:
-        session.execute(update(Run).values(values))
-    with Store.open(write=False, sweep=False):
-        assert store.find(run_id).status == "running"
-    with Store.open(write=False) as reader:
-        assert reader.find(run_id).status == state
-    if state == "interrupted":
-        assert abs(store.find(run_id).finished_at - values["heartbeat_at"]) < timedelta(seconds=1)
-
-
-def test_a_sign_of_life_is_for_running_runs(store: Store, enter: Callable[..., Any]) -> None:
-    running, ended = enter("running"), enter("interrupted")
-    before = {run_id: store.find(run_id).heartbeat_at for run_id in (running, ended)}
-    store.record(running, {"train/loss": 1.0})
-    store.record(ended, {"test/accuracy": 1.0})
-    assert store.find(running).heartbeat_at > before[running]
-    assert (store.find(ended).heartbeat_at, store.find(ended).status) == (before[ended], "interrupted")
-    store.beat(running)
-
-
-def test_series_are_put_together_from_stretches(store: Store, enter: Callable[..., Any]) -> None:
-    run_id = enter("running")
-    store.record(run_id, {}, epoch=1, step=2, series={"step_time_ms": [1.5, math.nan]})
-    store.record(run_id, {}, epoch=2, step=4, series={"step_time_ms": np.array([1e300, -2]), "train/loss": [1]})
-    store.record(run_id, {}, step=5, series={"step_time_ms": [9]})
-    found = series(store, run_id, "step_time_ms")
-    assert repr(found.to_dict()) == repr({0: 1.5, 1: math.nan, 2: math.inf, 3: -2.0, 4: 9.0})
-
-
-def test_packed_numbers_are_little_endian_float32() -> None:
-    size, data = pack([1.0, -2.5])
-    assert (size, list(unpack(data))) == (2, [1.0, -2.5])
-    import zlib
-
-    assert zlib.decompress(data) == np.array([1.0, -2.5], dtype="<f4").tobytes()
-
-
-def test_a_long_run_stays_small(store: Store, enter: Callable[..., Any]) -> None:
-    run_id, random = enter("running"), np.random.default_rng(0)
-    for epoch in range(1, 101):
-        metrics = {
-            "train/loss": 0.1,
-            "train/accuracy": 0.2,
-            "test/accuracy": 0.3,
-            "step_time_ms": 4,
-            "samples_per_s": 5,
-        }
-        samples = {"step_time_ms": random.random(100), "train/loss": random.random(100)}
-        store.record(run_id, metrics, epoch=epoch, step=epoch * 100, series=samples)
-    assert store.location.path.stat().st_size < 2_000_000
+    assert store.newest_results(asked) == {"norm=a": newest, "norm=b": diverged}
 
 
 def write_a_run(location: str, records: int) -> None:
@@ -206,7 +164,7 @@ def write_a_run(location: str, records: int) -> None:
         store.end(run_id, "finished")
 
 
-def test_processes_make_and_write_one_database_at_the_same_time(tmp_path: Path) -> None:
+def test_processes_create_and_write_one_database_at_the_same_time(tmp_path: Path) -> None:
     location = str(tmp_path / "new" / "shared.db")
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=write_a_run, args=(location, 20)) for _ in range(3)]
@@ -217,11 +175,3 @@ def test_processes_make_and_write_one_database_at_the_same_time(tmp_path: Path) 
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
     with Store.open(location, write=False) as store:
         assert (count(store, Run), count(store, Metric), count(store, Environment)) == (3, 60, 1)
-
-
-def test_a_locked_database_is_said(store: Store, enter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("normbench_cli.store.location.BUSY_SECONDS", 0.1)
-    with store.writing() as session:
-        session.execute(update(Run).values(note="taking my time"))
-        with pytest.raises(NormbenchError, match="being written by another program"):
-            enter()

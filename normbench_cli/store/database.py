@@ -1,0 +1,61 @@
+"""An open database: its transactions, and what keeps them fast and safe.  It knows nothing of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy.orm import Session
+
+from normbench_cli.store.connection import Synchronous, make_engine, translate_errors
+from normbench_cli.store.location import Location
+from normbench_cli.store.sqlite_file import hold_open, sync_log
+
+
+class Database:
+    """A database at the newest schema.  `Store.open` checks that it is, and creates or refuses it."""
+
+    def __init__(self, location: Location, synchronous: Synchronous | None = None) -> None:
+        """synchronous: when SQLite waits for the disk, by default `connection.SYNCHRONOUS`."""
+        self.location = location
+        self._engine = make_engine(location, location.read_query, synchronous)
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A transaction that sees one state of the database, whatever others write meanwhile."""
+        with translate_errors(self.location), Session(self._engine, expire_on_commit=False) as session:
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """A transaction that holds the database's only write lock from its first statement on."""
+        engine = self._engine.execution_options(writes=True)
+        with translate_errors(self.location), Session(engine, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    @contextmanager
+    def hold_open(self) -> Iterator[None]:
+        """Keep a connection open during a run, so that commits do not checkpoint the write-ahead log."""
+        with ExitStack() as stack:
+            if self.location.path is not None:
+                with translate_errors(self.location):
+                    stack.enter_context(hold_open(self.location.path))
+            yield
+
+    def sync(self) -> None:
+        """Wait until everything recorded so far would survive a power cut."""
+        if self.location.path is not None:
+            sync_log(self.location.path)

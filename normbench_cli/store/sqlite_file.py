@@ -1,0 +1,116 @@
+"""SQLite files: connecting to one, inspecting one without changing it, keeping one open."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from normbench_cli.errors import DatabaseError
+from normbench_cli.store.errors import CHOOSE_ANOTHER, RESTORE_BACKUP
+from normbench_cli.store.schema import VERSION_TABLE
+from normbench_cli.store.versions import single_version
+
+BUSY_SECONDS = 30.0  # how long a transaction waits for another's lock
+OPEN_FILES: list[Path] = []  # the database files that this process keeps open
+
+# the file header, see "Database File Format" on sqlite.org; numbers are big-endian
+HEADER_SIZE = 100
+MAGIC = b"SQLite format 3\0"
+PAGE_SIZE = slice(16, 18)
+CHANGE_COUNTER = slice(24, 28)
+PAGE_COUNT = slice(28, 32)
+VERSION_VALID_FOR = slice(92, 96)
+
+
+def connect(path: Path, query: str = "mode=rw", timeout: float = BUSY_SECONDS) -> sqlite3.Connection:
+    """A connection that starts no transaction by itself; ``mode=rw`` creates no file."""
+    return sqlite3.connect(
+        f"{path.as_uri()}?{query}", uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
+    )
+
+
+def readonly_query(path: Path) -> str:
+    """How to open a file without leaving a trace; rows still in the write-ahead log are visible only through it."""
+    return "mode=ro" if has_log(path) else "immutable=1"
+
+
+def log_of(path: Path) -> Path:
+    """SQLite's write-ahead log (WAL) of a database file."""
+    return path.with_name(path.name + "-wal")
+
+
+def has_log(path: Path) -> bool:
+    log = log_of(path)
+    return log.exists() and log.stat().st_size > 0
+
+
+@contextmanager
+def hold_open(path: Path) -> Iterator[None]:
+    """Keep an idle connection to a file open, so that commits are fast.
+
+    When the last connection is closed, SQLite copies the log into the file (a checkpoint), which waits for the disk
+    twice.  While another connection is open, it does so only when the log has grown.
+    """
+    with closing(connect(path)) as idle:
+        idle.execute("PRAGMA schema_version").fetchall()  # SQLite opens the file at the first statement
+        OPEN_FILES.append(path.resolve())
+        try:
+            yield
+        finally:
+            OPEN_FILES.remove(path.resolve())
+
+
+def sync_log(path: Path) -> None:
+    """Wait until the log is on the disk.  Without a log everything is in the file, which SQLite has synced itself."""
+    try:
+        log = os.open(log_of(path), os.O_RDWR)
+    except OSError:
+        return
+    try:
+        os.fsync(log)
+    finally:
+        os.close(log)
+
+
+def file_version(path: Path) -> str | None:
+    """The schema version of a database file; None if it does not exist or is empty.  Anything else is an error."""
+    try:
+        if path.is_dir():
+            raise DatabaseError(f"the database {path} is a folder", CHOOSE_ANOTHER)
+        if not path.exists() or (path.stat().st_size == 0 and path.is_file() and not has_log(path)):
+            return None
+        if not path.is_file():
+            raise DatabaseError(f"the database {path} is not a regular file", CHOOSE_ANOTHER)
+        if path.resolve() not in OPEN_FILES:  # closing any handle of a file loses all of a process's locks on it
+            check_header(path)
+        with closing(connect(path, readonly_query(path))) as connection:
+            listing = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            tables = [name for (name,) in listing]
+            if VERSION_TABLE in tables:
+                versions = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchall()
+                return single_version([version for (version,) in versions], str(path))
+    except OSError as error:
+        raise DatabaseError(f"the database {path} cannot be read: {error.strerror}", CHOOSE_ANOTHER) from error
+    except sqlite3.DatabaseError as error:
+        raise DatabaseError(f"the database {path} cannot be read: {error}", RESTORE_BACKUP) from error
+    if tables:
+        raise DatabaseError(f"the database {path} belongs to another program", CHOOSE_ANOTHER)
+    return None
+
+
+def check_header(path: Path) -> None:
+    """Check that this is an SQLite file, and as long as its header says."""
+    log = has_log(path)  # before the header is read: pages in the log may not be in the file yet
+    with path.open("rb") as file:
+        header = file.read(HEADER_SIZE)
+    if not header.startswith(MAGIC):
+        raise DatabaseError(f"the file {path} is not a database", CHOOSE_ANOTHER)
+    page_size = int.from_bytes(header[PAGE_SIZE], "big")
+    needed = int.from_bytes(header[PAGE_COUNT], "big") * (65536 if page_size == 1 else page_size)
+    counted = header[CHANGE_COUNTER] == header[VERSION_VALID_FOR]  # or an old SQLite wrote last, without a page count
+    size = path.stat().st_size
+    if not log and (len(header) < HEADER_SIZE or (counted and size < needed)):
+        raise DatabaseError(f"the database {path} is truncated: {size} of {needed} bytes", RESTORE_BACKUP)

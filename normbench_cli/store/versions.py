@@ -1,0 +1,30 @@
+"""Schema versions: the one a database has, and whether this program can use it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from normbench_cli.errors import DatabaseError
+from normbench_cli.store.errors import RESTORE_BACKUP
+from normbench_cli.store.schema import HEAD
+
+
+def single_version(versions: Sequence[str], shown: str) -> str:
+    """The one version in a database's version table.  A version above HEAD belongs to a newer normbench."""
+    if len(versions) != 1:
+        raise DatabaseError(f"the database {shown} has {len(versions)} schema versions, not one", RESTORE_BACKUP)
+    (version,) = versions
+    if version > HEAD:
+        raise DatabaseError(
+            f"the database {shown} belongs to a newer normbench (schema {version}, this one knows {HEAD})",
+            "upgrade normbench",
+        )
+    return version
+
+
+def require_head(version: str, shown: str) -> None:
+    if version != HEAD:
+        raise DatabaseError(
+            f"the database {shown} belongs to an older normbench (schema {version}, now {HEAD})",
+            "run `normbench db upgrade`, which makes a backup first",
+        )

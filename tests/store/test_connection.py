@@ -1,0 +1,69 @@
+"""How connections are set up, for files and for servers, and what their errors become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import make_url, update
+
+from normbench_cli.errors import DatabaseError, NormbenchError
+from normbench_cli.store import Store
+from normbench_cli.store.connection import Synchronous, version_of
+from normbench_cli.store.location import Location
+from normbench_cli.store.schema import HEAD, Run
+from normbench_cli.store.upgrade import upgrade
+
+
+def pragma(store: Store, name: str) -> Any:
+    with store.reading() as session:
+        return session.connection().exec_driver_sql(f"PRAGMA {name}").scalar_one()
+
+
+def test_a_file_has_a_write_ahead_log_foreign_keys_and_a_timeout(store: Store) -> None:
+    assert pragma(store, "journal_mode") == "wal"
+    assert pragma(store, "foreign_keys") == 1
+    assert pragma(store, "busy_timeout") == 30_000
+
+
+@pytest.mark.parametrize(("synchronous", "number"), [("OFF", 0), ("NORMAL", 1), ("FULL", 2)])
+def test_the_caller_decides_when_sqlite_waits_for_the_disk(synchronous: Synchronous, number: int) -> None:
+    with Store.open(synchronous=synchronous) as store:
+        assert pragma(store, "synchronous") == number
+
+
+def test_a_locked_database_is_one_line_of_error(store: Store, enter: Callable[..., str]) -> None:
+    run_id = enter()
+    with store.writing() as session, Store(replace(store.location, timeout=0.1)) as impatient:
+        session.execute(update(Run).values(note="still writing"))
+        with pytest.raises(NormbenchError, match="being written by another program"):
+            impatient.end(run_id, "failed")
+    assert store.find(run_id).status == "finished"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Location:
+    """A database that is known by its URL alone, as a server is; SQLite's driver plays the server."""
+    return Location("a server", url=make_url(f"sqlite:///{tmp_path / 'server.db'}"))
+
+
+def test_a_server_database_is_created_and_used_through_its_url(server: Location) -> None:
+    assert version_of(server) is None
+    assert upgrade(server) == (None, None)
+    assert version_of(server) == HEAD
+    with Store(server) as store:
+        run_id = store.begin({"norm": "bn"}, "f", {}, argv=[])
+        store.record(run_id, {"train/loss": 1.0})
+        store.end(run_id, "finished")
+        assert store.find(run_id).norm == "bn"
+        assert store.latest_metrics(run_id) == {"train/loss": 1.0}
+
+
+def test_a_server_database_of_another_program_is_left_alone(server: Location) -> None:
+    with Store(server).writing() as session:
+        session.connection().exec_driver_sql("CREATE TABLE runs (distance)")
+    with pytest.raises(DatabaseError, match="another program's table 'runs'"):
+        upgrade(server)
