@@ -1,4 +1,4 @@
-"""The errors a user can cause, each with what happened and what to do, and the exit codes of the program."""
+"""Errors that a user can mend, each in one line: what happened and what to do; and the program's exit codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXIT_INTERRUPTED = 130
 
 
 class NormbenchError(Exception):
-    """Something went wrong that a person can mend: one line that says what, and what to do about it."""
+    """Something that the user can mend: `what` happened and what to `do` about it, in one line."""
 
     exit_code = EXIT_ERROR
 
@@ -20,13 +20,13 @@ class NormbenchError(Exception):
 
 
 class UsageError(NormbenchError):
-    """The command was asked for something that cannot be: a wrong name, value or combination."""
+    """A wrong name, value or combination of options."""
 
     exit_code = EXIT_USAGE
 
 
 class DatabaseError(NormbenchError):
-    """The results database cannot be used as it is."""
+    """The results database cannot be used in its present state."""
 
 
 def first_sentence(error: BaseException, most: int = 200) -> str:

@@ -1,4 +1,4 @@
-"""Where normbench keeps things: its home folder, the database, a run's folder, data sets."""
+"""Where files are: normbench's home folder, the database, the folder of a run, data sets."""
 
 from __future__ import annotations
 
@@ -10,48 +10,52 @@ from normbench_cli.errors import NormbenchError
 
 
 def home() -> Path:
-    """NORMBENCH_HOME, or the platform's folder for user data."""
+    """The folder for everything that normbench writes: NORMBENCH_HOME, or the platform's folder for user data."""
     chosen = os.environ.get("NORMBENCH_HOME")
     if chosen:
         return Path(chosen).expanduser()
-    from platformdirs import user_data_path
+    from platformdirs import user_data_path  # slow to import
 
     return user_data_path("normbench", appauthor=False)
 
 
 def database(option: str | None = None) -> str:
-    """--db, else NORMBENCH_DB, else the home's normbench.db: a path or an SQLAlchemy URL."""
+    """The path or SQLAlchemy URL of the database: --db, else NORMBENCH_DB, else normbench.db in the home folder."""
     return option or os.environ.get("NORMBENCH_DB") or str(home() / "normbench.db")
 
 
 def set_compile_cache() -> None:
-    """What torch.compile makes is kept in the home too, unless the person has said otherwise."""
+    """Keep torch.compile's cache in the home folder, unless TORCHINDUCTOR_CACHE_DIR is set."""
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(home() / "compiled"))
 
 
 def run_folder(run_id: str) -> Path:
+    """Checkpoints and logs of a run."""
     return home() / "runs" / run_id
 
 
 def data_root() -> Path:
-    """NORMBENCH_DATA, or the home's data folder."""
+    """Where data sets are looked for and downloaded to: NORMBENCH_DATA, or data/ in the home folder."""
     chosen = os.environ.get("NORMBENCH_DATA")
     return Path(chosen).expanduser() if chosen else home() / "data"
 
 
 def ensure_writable(folder: Path, name: str, to: str = "a folder") -> None:
-    """Make the folder if need be, or say in one line why that cannot be."""
+    """Create the folder if it is missing; an error if it cannot be created or written to.
+
+    name: the variable or option that sets it; to: what it should be set to, for the message.
+    """
     do = f"set {name} to {to} that you may write to"
     nearest = next((place for place in (folder, *folder.absolute().parents) if os.path.exists(place)), folder)
-    if nearest.is_dir() and read_only(nearest):  # asked before anything is made
+    if nearest.is_dir() and read_only(nearest):  # checked first, so that nothing is left behind
         raise NormbenchError(f"the folder {nearest} is not writable", do)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise NormbenchError(f"the folder {folder} cannot be made: {error.strerror}", do) from error
+        raise NormbenchError(f"the folder {folder} cannot be created: {error.strerror}", do) from error
 
 
 def read_only(path: Path) -> bool:
-    """Not writable for this user, or marked so for everybody (which an administrator's rights would pass over)."""
-    anybody = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-    return not os.access(path, os.W_OK) or not path.stat().st_mode & anybody
+    """Whether this user may not write there, or the mode forbids it to everyone (which does not stop root)."""
+    anyone = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+    return not os.access(path, os.W_OK) or not path.stat().st_mode & anyone

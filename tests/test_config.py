@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from normbench_cli.config import FIELDS, make_config, read_settings
+from normbench_cli.config import FIELDS, make_config, read_assignments
 from normbench_cli.errors import UsageError
 
 
@@ -27,9 +27,18 @@ from normbench_cli.errors import UsageError
         ({"colour": "red"}, "no setting 'colour'"),
         ({"workers": "many"}, "not a whole number"),
         ({"schedule": "cosin"}, "did you mean 'cosine'"),
+        ({"norm": "bn+gn"}, "joins two norms of data"),
+        ({"folds": "5"}, "digits has its own test set; drop --folds"),
+        ({"model": "gcn"}, "data 'digits' are images, which gcn cannot take; use densenet121"),
+        ({"data": "mutag", "model": "gcn", "folds": "1"}, "folds is 1; give 2 or more"),
+        ({"data": "mutag", "model": "gcn", "folds": "-1"}, "folds is -1; give 2 or more"),
+        ({"data": "mutag", "model": "gcn", "iterations": "9"}, "is counted in epochs"),
+        ({"data": "mutag", "model": "gcn", "amp": "bf16"}, "amp is bf16, which cross-validation does not support"),
+        ({"data": "mutag", "model": "gcn", "compile": "yes"}, "compile is on, which cross-validation does not"),
+        ({"data": "mutag", "model": "gcn", "init": "xavier"}, "models for graphs initialize themselves"),
     ],
 )
-def test_what_cannot_be_is_refused(values: dict[str, str], says: str) -> None:
+def test_what_cannot_work_is_refused(values: dict[str, str], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         make_config(values)
 
@@ -39,6 +48,21 @@ def test_batch_of_one_is_fine_without_batch_statistics() -> None:
         assert make_config({"batch_size": 1, "norm": norm}).batch_size == 1
 
 
+@pytest.mark.parametrize(
+    ("values", "fingerprint"),
+    [
+        ({}, "0ec6edff02d1792f"),
+        ({"norm": "ws+gn:groups=8"}, "1006bffb2190a788"),
+        ({"act": "leaky_relu:negative_slope=0.2"}, "45885818cfbffb55"),
+        ({"schedule": "cosine:stairs=30"}, "87bb37807511e049"),
+        ({"norm": "popnorm:divide=none,kappa=1", "recipe": "popnorm-cifar"}, "f1454804b0cd17ba"),
+        ({"data": "mutag", "model": "gcn"}, "6436517dceccc25e"),
+    ],
+)
+def test_fingerprints_are_those_of_recorded_runs(values: dict[str, str], fingerprint: str) -> None:
+    assert make_config(values).fingerprint() == fingerprint
+
+
 def test_aliases_and_defaults_do_not_change_the_fingerprint() -> None:
     plain = make_config({})
     assert make_config({"norm": "bn:eps=1e-5", "lr": "0.3", "seed": "0"}).fingerprint() == plain.fingerprint()
@@ -46,7 +70,7 @@ def test_aliases_and_defaults_do_not_change_the_fingerprint() -> None:
 
 CHANGES = {
     "norm": "none", "act": "tanh", "model": "resnet20:option=B", "data": "digits:size=8", "epochs": "3",
-    "batch_size": "8",
+    "objective": "cvar", "batch_size": "8",
     "optimizer": "adam", "lr": "0.2", "momentum": "0", "weight_decay": "0", "schedule": "linear", "init": "torch",
     "seed": "1", "amp": "bf16", "iterations": "5",
     "device": "cpu", "compile": "true", "channels_last": "false", "workers": "2", "tag": "a", "note": "b",
@@ -54,7 +78,7 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for name in FIELDS if name not in ("objective", "folds")])
+@pytest.mark.parametrize("name", [name for name in FIELDS if name != "folds"])  # only graphs have folds
 def test_fingerprint_covers_what_matters(name: str) -> None:
     changed = make_config({name: CHANGES[name]}).fingerprint() != make_config({}).fingerprint()
     assert changed == FIELDS[name].metadata["identity"]
@@ -65,6 +89,8 @@ def test_every_field_has_its_sentence() -> None:
 
 
 def test_settings_are_checked_by_name() -> None:
-    assert read_settings(["init=torch", "lr=1"]) == {"init": "torch", "lr": "1"}
+    assert read_assignments("--set", ["init=torch", "note=a=b"]) == [("init", "torch"), ("note", "a=b")]
     with pytest.raises(UsageError, match="no setting 'nokey'"):
-        read_settings(["nokey=1"])
+        read_assignments("--set", ["nokey=1"])
+    with pytest.raises(UsageError, match="--where lr is not key=value; write --where key=value"):
+        read_assignments("--where", ["lr"])

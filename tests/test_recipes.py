@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from normbench_cli import recipes
-from normbench_cli.config import make_config
+from normbench_cli.config import REGISTRIES, make_config
 from normbench_cli.errors import UsageError
 from normbench_cli.registry import SCHEDULES
 
@@ -16,10 +16,11 @@ def test_every_recipe_is_a_configuration(name: str) -> None:
     config = make_config({"recipe": name})
     assert recipe.summary
     for field, value in recipe.settings.items():
-        assert getattr(config, field) == value or field in ("schedule", "data", "model", "norm"), field
+        expected = REGISTRIES[field].canonical(value) if field in REGISTRIES else value
+        assert getattr(config, field) == expected, field
 
 
-def test_what_is_given_goes_before_the_recipe() -> None:
+def test_given_settings_override_the_recipe() -> None:
     config = make_config({"recipe": "popnorm-cifar", "lr": "0.3", "epochs": "2"})
     assert (config.lr, config.epochs, config.iterations, config.batch_size) == (0.3, 2, None, 128)
 
@@ -31,6 +32,8 @@ def test_what_is_given_goes_before_the_recipe() -> None:
         ("popnorm:divide=none", 5e-3),
         ("popnorm:divide=none,kappa=1", 5e-3),
         ("popnorm", 0.1),
+        ("popnorm:kappa=1", 0.1),
+        ("ws+none", 0.1),
         ("bn", 0.1),
     ],
 )

@@ -1,4 +1,4 @@
-"""Activation functions."""
+"""Activation functions, by the names that torch and timm users expect."""
 
 from normbench_cli.registry import ACTIVATIONS
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from normbench_cli.cli import _options
-from normbench_cli.config import FIELDS, RunConfig, make_config, read_settings
+from normbench_cli.config import FIELDS, RunConfig, make_config, read_assignments
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, Registry
 from normbench_cli.registry.spec import split_list
@@ -92,7 +92,7 @@ def train(
                 f"--resume goes on with the run's own configuration, and {others[0]} is given too", "leave it away"
             )
         return go_on(resume, db, json=json, quiet=quiet)
-    configs = make_grid(read_settings(set_ or []) | given, axes, seed)
+    configs = make_grid(dict(read_assignments("--set", set_ or [])) | given, axes, seed)
     if dry_run:
         return foretell(configs, json=json)
     return run(configs, db, rerun=rerun, json=json, quiet=quiet)

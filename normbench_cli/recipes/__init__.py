@@ -1,15 +1,16 @@
-"""Recipes: named settings of the papers' protocols, one small TOML each; every value can be overridden."""
+"""Recipes: named settings of the papers' protocols, one TOML file each; every value can be overridden."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from normbench_cli.errors import UsageError
-from normbench_cli.registry import NORMS
+from normbench_cli.registry import NORMS, Spec
+from normbench_cli.registry.facts import NormFacts
 from normbench_cli.registry.spec import suggest
 
 FOLDER = Path(__file__).parent
@@ -17,23 +18,31 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Recipe:
-    """Settings of a configuration, and those that differ for certain norms."""
+    """Settings of a configuration.
+
+    exceptions: further settings for certain norms; the key `norm` of each says for which.
+    """
 
     name: str
     summary: str
     paper: str
     settings: Mapping[str, Any]
-    exceptions: list[Mapping[str, Any]] = field(default_factory=list)
+    exceptions: Sequence[Mapping[str, Any]] = ()
 
     def settings_for(self, norm: str) -> dict[str, Any]:
-        """The settings with the exceptions for a norm: those whose norm is this one, whatever further parameters."""
+        """The settings for a norm.  An exception applies to a norm with all the parameters that the exception names,
+        whatever others it has; never to a joined spec."""
         found = dict(self.settings)
-        spec = NORMS.parse(norm) if "+" not in norm else None
+        parts = NORMS.parse_norm(norm).parts
         for exception in self.exceptions:
             wanted = NORMS.parse(exception["norm"])
-            if spec and spec.entry.name == wanted.entry.name and wanted.params.items() <= spec.params.items():
+            if len(parts) == 1 and applies_to(wanted, parts[0]):
                 found |= {name: value for name, value in exception.items() if name != "norm"}
         return found
+
+
+def applies_to(wanted: Spec[NormFacts], spec: Spec[NormFacts]) -> bool:
+    return wanted.entry.name == spec.entry.name and wanted.params.items() <= spec.params.items()
 
 
 def names() -> list[str]:
@@ -46,5 +55,9 @@ def find(name: str) -> Recipe:
     with (FOLDER / f"{name}.toml").open("rb") as file:
         content = tomllib.load(file)
     return Recipe(
-        name, content["summary"], content.get("paper", ""), content["settings"], content.get("exceptions", [])
+        name=name,
+        summary=content["summary"],
+        paper=content.get("paper", ""),
+        settings=content["settings"],
+        exceptions=content.get("exceptions", ()),
     )

@@ -1,6 +1,6 @@
-"""How components and their parameters are written, ``name:key=value,key=value``, and how a wrong word is answered.
+"""The grammar of specs, ``name:key=value,key=value``, the values of parameters, and suggestions for wrong words.
 
-A comma inside a value has a backslash before it.
+A comma inside a value is escaped with a backslash.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from normbench_cli.errors import UsageError
 
 
 def split_spec(text: str) -> tuple[str, dict[str, str]]:
-    """``name:key=value,...`` or ``package.module:Class:key=value,...`` -> name and raw parameters."""
+    """The name and the unread parameters of ``name:key=value,...`` or ``package.module:Class:key=value,...``."""
     name, _, rest = text.strip().partition(":")
     if rest and "=" not in rest.split(":", 1)[0]:  # the piece after the colon is a class, not a parameter
         attribute, _, rest = rest.partition(":")
@@ -35,17 +35,18 @@ def split_spec(text: str) -> tuple[str, dict[str, str]]:
 
 
 def join_spec(name: str, params: Mapping[str, Any]) -> str:
-    """The way back."""
+    """The inverse of `split_spec`, with values of any type."""
     pieces = [f"{key}={format_value(value)}".replace(",", "\\,") for key, value in params.items()]
     return f"{name}:{','.join(pieces)}" if pieces else name
 
 
 def split_commas(text: str) -> list[str]:
+    """The pieces between commas that are not escaped."""
     return re.split(r"(?<!\\),", text)
 
 
 def split_joined(text: str) -> list[str]:
-    """``ws+gn:groups=8`` -> its parts; a plus inside a number (1e+3) does not part."""
+    """The parts of ``ws+gn:groups=8``.  A plus separates only before a letter, so not in 1e+3."""
     parts = [""]
     for index, letter in enumerate(text):
         if letter == "+" and text[index + 1 : index + 2].isalpha():
@@ -56,7 +57,8 @@ def split_joined(text: str) -> list[str]:
 
 
 def split_list(text: str) -> list[str]:
-    """``augnorm:phi=1.5,popnorm:kappa=4,remove=none,bn`` -> three specs: a bare ``key=value`` joins the one before."""
+    """The three specs of ``augnorm:phi=1.5,popnorm:kappa=4,remove=none,bn``: a bare ``key=value`` belongs to the spec
+    before it."""
     specs: list[str] = []
     for piece in split_commas(text):
         is_parameter = "=" in piece.partition(":")[0]
@@ -68,14 +70,14 @@ def split_list(text: str) -> list[str]:
 
 
 def expand(spec: str) -> list[str]:
-    """``bim:eps=0.01/0.02,steps=5`` -> a spec for each of the values that a slash parts, in all combinations."""
+    """A spec for each combination of the values that slashes separate, as in ``bim:eps=0.01/0.02,steps=5``."""
     name, params = split_spec(spec)
     choices = [text.split("/") for text in params.values()]
     return [join_spec(name, dict(zip(params, chosen, strict=True))) for chosen in product(*choices)]
 
 
 def read_value(text: Any, kind: Any, where: str) -> Any:
-    """A parameter's text -> a value of the type its signature names."""
+    """The value of a parameter from its text, by its type; `where` names it in messages.  What is not text stays."""
     if not isinstance(text, str):
         return text
     if get_origin(kind) is Literal:
@@ -115,7 +117,7 @@ def type_name(kind: Any) -> str:
 
 
 def format_value(value: Any) -> str:
-    """A parameter's value as a person writes it: 4, 1e-05, true."""
+    """A value as it is written in a spec: 4, 1e-05, true."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -124,7 +126,7 @@ def format_value(value: Any) -> str:
 
 
 def suggest(wrong: str, choices: list[str]) -> str:
-    """What to do about a wrong word: the nearest right one, and all of them."""
+    """What to do about a wrong word: the nearest right one, and all choices."""
     close = difflib.get_close_matches(wrong, choices, n=1)
     everything = f"choose from {', '.join(choices)}" if choices else "it takes none"
     return f"did you mean '{close[0]}'? ({everything})" if close else everything

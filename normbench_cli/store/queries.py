@@ -9,9 +9,8 @@ from typing import Any
 import pandas as pd
 from sqlalchemy import Select, and_, func, or_, select
 
-from normbench_cli.config import FIELDS, REGISTRIES, TYPES, default_of
-from normbench_cli.errors import UsageError
-from normbench_cli.registry.spec import read_value, suggest
+from normbench_cli.config import DEFAULTS, FIELDS, REGISTRIES, TYPES, read_assignments
+from normbench_cli.registry.spec import read_value
 from normbench_cli.store.metric_names import MetricName, parse_metric
 from normbench_cli.store.rows import unpack
 from normbench_cli.store.schema import Metric, Run, SeriesChunk
@@ -20,7 +19,6 @@ from normbench_cli.store.store import IN_LIMIT, Store
 COLUMNS = (Run.id, Run.kind, Run.fingerprint, Run.status, Run.message, Run.started_at, Run.finished_at)
 EDITABLE = (Run.tag, Run.note)  # may change after the run; its config keeps what they were
 NAME = (Metric.split, Metric.name, Metric.condition)
-DEFAULTS = {name: default_of(name) for name in FIELDS}
 
 
 def runs_frame(
@@ -64,12 +62,7 @@ def settings(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
 def parse_where(pairs: Iterable[str]) -> dict[str, list[str]]:
     """``key=value`` filters -> the accepted texts of each setting; a key given twice accepts both values."""
     accepted: dict[str, list[str]] = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise UsageError(f"--where {pair} is not key=value", "write --where key=value")
-        if key not in FIELDS:
-            raise UsageError(f"there is no setting '{key}'", suggest(key, list(FIELDS)))
+    for key, value in read_assignments("--where", pairs):
         accepted.setdefault(key, []).append(value)
     return accepted
 

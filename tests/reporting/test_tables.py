@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from normbench_cli.config import FIELDS, default_of
+from normbench_cli.config import DEFAULTS
 from normbench_cli.reporting import tables
 
 START = datetime(2026, 1, 1)
@@ -16,7 +16,7 @@ START = datetime(2026, 1, 1)
 
 def make_runs(*records: dict[str, Any]) -> pd.DataFrame:
     """Runs started one after the other, a day apart."""
-    defaults = {name: default_of(name) for name in FIELDS} | {"status": "finished"}
+    defaults = DEFAULTS | {"status": "finished"}
     rows = [
         defaults | {"id": f"run{i}", "fingerprint": f"f{i}", "started_at": START + timedelta(days=i)} | record
         for i, record in enumerate(records)
