@@ -38,8 +38,8 @@ MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
     "datasets": {"device"},
     **{name: set() for name in ANYONE},
 }
-CONTRACTS = {"normbench_cli.norms.protocols"}  # nothing but Protocols: the rooms below may know what a layer offers
-MAY_KNOW_CONTRACTS = {"engine", "measure"}
+CONTRACTS = {f"normbench_cli.{room}.protocols" for room in COMPONENTS}  # nothing but Protocols: what components offer
+MAY_KNOW_CONTRACTS = {"engine", "measure", "runs"}
 NEVER = {"torch": {"store", "reporting", *ANYONE}, "sqlalchemy": {"engine", "measure", "build", "device", *COMPONENTS}}
 
 # An import stands inside a function only where loading would slow down a command that does without: one of these
@@ -203,6 +203,9 @@ def loaded_by(*words: str) -> set[str]:
         (["list", "norms"], {"torch", "pandas", "sqlalchemy"}),
         (["report"], {"torch", "alembic"}),
         (["runs", "list"], {"torch", "alembic"}),
+        (["list", "activations", "--json"], {"torch", "pandas", "sqlalchemy"}),
+        (["report", "--where", "norm=popnorm:kappa=8"], {"torch", "alembic"}),
+        (["runs", "list", "--where", "norm=ws+gn:groups=8", "--where", "act=elu:alpha=2"], {"torch", "alembic"}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from normbench_cli import build, paths
+from normbench_cli.attacks.protocols import ClipsInputs
 from normbench_cli.config import RunConfig, make_config
 from normbench_cli.corruptions.base import SEVERITIES, Corruption
 from normbench_cli.corruptions.selection import Cell, select
@@ -134,8 +135,10 @@ class Corrupted:
 def attacked(training: Training, data: Any, spec: str, clean: float) -> dict[str, float]:
     """Scores under an attack: as they are, what they lost against clean ones, and what the clipping alone does."""
     attack = ATTACKS.build(spec, mean=data.mean, std=data.std)
-    scores, clipped = score_each(training, training.test, [attack, lambda model, x, y: attack.clip_only(x)])
+    clips = [lambda model, x, y: attack.clip_only(x)] if isinstance(attack, ClipsInputs) else []
+    scores, *clipped = score_each(training, training.test, [attack, *clips])
     found = {f"test/{name}@{spec}": value for name, value in scores.items()}
     found[f"test/accuracy_drop@{spec}"] = clean - scores["accuracy"]
-    found[f"test/accuracy_clip_only@{spec}"] = clipped["accuracy"]
+    for clipped_scores in clipped:
+        found[f"test/accuracy_clip_only@{spec}"] = clipped_scores["accuracy"]
     return found
