@@ -1,36 +1,37 @@
-"""Image files that turn out to be damaged while a run reads them: told once by name, counted on the run."""
+"""Image files that turn out to be damaged while a run reads them: each is reported once by name, all are counted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Protocol
 
-from normbench_cli.engine.events import Batches, Notice
+from normbench_cli.engine.events import Notice
+from normbench_cli.engine.protocols import Batches
 
 
-class Reads(Protocol):
-    """What is needed of a run: its splits, and the damaged files that were told of, with the reason."""
+class HasSplits(Protocol):
+    """The splits of a training run, and the damaged files that were reported so far, with the reason."""
 
     train: Batches
     test: Batches
     validation: Batches | None
-    told: dict[str, str]
+    reported: dict[str, str]
 
 
-def damaged_files(run: Reads) -> dict[str, str]:
-    """All that were met so far, and why each cannot be read."""
-    splits = (run.train, run.validation, run.test)
-    return run.told | {path: why for split in splits if split for path, why in (split.damaged or {}).items()}
+def damaged_files(training: HasSplits) -> dict[str, str]:
+    """All damaged files so far, and why each cannot be read."""
+    splits = (training.train, training.validation, training.test)
+    return training.reported | {path: why for split in splits if split for path, why in (split.damaged or {}).items()}
 
 
-def damage_metrics(run: Reads) -> dict[str, float]:
-    """How many there are; nothing where no file is read while training."""
-    return {} if run.train.damaged is None else {"data/damaged_images": len(damaged_files(run))}
+def damage_metrics(training: HasSplits) -> dict[str, float]:
+    """How many files are damaged; empty if training reads no files."""
+    return {} if training.train.damaged is None else {"data/damaged_images": len(damaged_files(training))}
 
 
-def new_damage(run: Reads) -> Iterator[Notice]:
-    """A sentence for each that was not told of yet."""
-    for path, why in damaged_files(run).items():
-        if path not in run.told:
-            run.told[path] = why
+def new_damage(training: HasSplits) -> Iterator[Notice]:
+    """A notice of each damaged file that was not reported before."""
+    for path, why in damaged_files(training).items():
+        if path not in training.reported:
+            training.reported[path] = why
             yield Notice(f"{path} cannot be read as an image and is left out ({why})")

@@ -1,69 +1,78 @@
-"""An epoch's counts: losses and right answers kept on the device until somebody looks, and the clock of its steps."""
+"""What is counted in an epoch: losses and correct answers, kept on the device until they are read, and step times."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from normbench_cli.device import Stopwatch
-from normbench_cli.engine.events import Batch
-
-SECONDS_BETWEEN_LOOKS = 0.5
+from normbench_cli.engine.protocols import Batch
 
 
 class EpochMeter:
-    """What has been counted in the epoch so far.  It can be put into a checkpoint and taken out again."""
+    """The counts of the epoch so far.  Its `state_dict` goes into checkpoints that are made within an epoch.
 
-    def __init__(self, device: torch.device) -> None:
+    look_every: seconds after which a look at the loss is due; each waits for the device.  clock: where they are read.
+    """
+
+    def __init__(
+        self, device: torch.device, look_every: float = 0.5, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
         self._device = device
-        self._watch = Stopwatch(device)
-        self._laps: list[float] = []
-        self._losses: list[Tensor] = []
+        self._look_every = look_every
+        self._clock = clock
+        self._stopwatch = Stopwatch(device)
+        self._step_times: list[float] = []  # in milliseconds
+        self._losses: list[Tensor] = []  # the mean of each batch
         self._sizes: list[int] = []
-        self._right = torch.zeros((), dtype=torch.int64, device=device)
-        self._began = self._looked = time.perf_counter()
-        self._began_with = 0
-        self.first_bad_step: int | None = None  # within the epoch, once it is finished
+        self._correct = torch.zeros((), dtype=torch.int64, device=device)
+        self._started = clock()
+        self._last_look = self._started
+        self._restored_examples = 0  # counted before the meter was restored from a checkpoint
+        self.first_bad_step: int | None = None  # index within the epoch; known once `finish` was called
 
     @property
     def steps(self) -> int:
         return len(self._sizes)
 
-    def clocked(self, batches: Iterator[Any]) -> Iterator[Batch]:
-        """The batches; the clock runs while one is made and used, and stands still while the caller looks on."""
+    def timed(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """The batches.  The time of a step begins when its batch is fetched and ends in `add`; what the caller does
+        after that is not counted."""
         while True:
-            self._watch.mark()
+            self._stopwatch.mark()
             batch = next(batches, None)
             if batch is None:
-                self._watch.mark()
+                self._stopwatch.mark()
                 return
             yield batch
 
-    def add(self, losses: Tensor, right: Tensor) -> None:
+    def add(self, losses: Tensor, correct: Tensor) -> None:
+        """A step's losses (N,) and which of its answers were correct (N,)."""
         self._losses.append(losses.mean())
         self._sizes.append(len(losses))
-        self._right += right.sum()
-        self._watch.mark()
+        self._correct += correct.sum()
+        self._stopwatch.mark()
 
-    def time_to_look(self) -> bool:
-        return time.perf_counter() - self._looked > SECONDS_BETWEEN_LOOKS
+    def due(self) -> bool:
+        """Whether it is time for another `peek`."""
+        return self._clock() - self._last_look > self._look_every
 
-    def look(self) -> tuple[float, float]:
-        """The last loss and the epoch's accuracy so far."""
-        self._looked = time.perf_counter()
-        return self._losses[-1].item(), self._right.item() / sum(self._sizes)
+    def peek(self) -> tuple[float, float]:
+        """The last loss and the accuracy of the epoch so far.  Waits for the device."""
+        self._last_look = self._clock()
+        return self._losses[-1].item(), self._correct.item() / sum(self._sizes)
 
     def samples_per_s(self) -> float:
-        """The pace since this tally was made or taken from a checkpoint."""
-        return (sum(self._sizes) - self._began_with) / max(time.perf_counter() - self._began, 1e-9)
+        """The rate since this meter was made or restored."""
+        return (sum(self._sizes) - self._restored_examples) / max(self._clock() - self._started, 1e-9)
 
     def finish(self) -> tuple[dict[str, float], dict[str, list[float]]]:
-        """The epoch's metrics and its raw series."""
-        laps = self._read_laps()
+        """The metrics of the epoch, and its raw series: a value for each step."""
+        step_times = self._read_step_times()
         losses = torch.stack(self._losses)
         bad = (~torch.isfinite(losses)).nonzero()
         self.first_bad_step = int(bad[0]) if len(bad) else None
@@ -71,25 +80,29 @@ class EpochMeter:
         values = losses.double().cpu()
         metrics = {
             "train/loss": float((values * sizes).sum() / sizes.sum()),
-            "train/accuracy": self._right.item() / sum(self._sizes),
-            "step_time_ms": float(torch.tensor(laps).median()),
-            "samples_per_s": sum(self._sizes) / (sum(laps) / 1e3),
+            "train/accuracy": self._correct.item() / sum(self._sizes),
+            "step_time_ms": float(torch.tensor(step_times).median()),
+            "samples_per_s": sum(self._sizes) / (sum(step_times) / 1e3),
         }
-        return metrics, {"train/loss": values.tolist(), "step_time_ms": laps}
+        return metrics, {"train/loss": values.tolist(), "step_time_ms": step_times}
 
-    def _read_laps(self) -> list[float]:
-        self._laps = (self._laps + self._watch.laps_ms())[: self.steps]  # a last lap may have found no batch
-        return self._laps
+    def _read_step_times(self) -> list[float]:
+        # the stopwatch has one interval too many if it was started and there was no further batch
+        self._step_times = (self._step_times + self._stopwatch.laps_ms())[: self.steps]
+        return self._step_times
 
-    def state(self) -> dict[str, Any]:
-        losses = torch.stack(self._losses) if self._losses else torch.empty(0)
-        return {"losses": losses, "sizes": list(self._sizes), "right": self._right.clone(), "laps": self._read_laps()}
+    def state_dict(self) -> dict[str, Any]:
+        """The counts so far, under the keys that every checkpoint has."""
+        return {
+            "losses": torch.stack(self._losses) if self._losses else torch.empty(0),
+            "sizes": list(self._sizes),
+            "right": self._correct.clone(),
+            "laps": self._read_step_times(),
+        }
 
-    @classmethod
-    def restore(cls, device: torch.device, state: dict[str, Any]) -> EpochMeter:
-        tally = cls(device)
-        tally._losses = list(state["losses"].to(device).unbind()) if len(state["sizes"]) else []
-        tally._sizes, tally._laps = list(state["sizes"]), list(state["laps"])
-        tally._right = state["right"].to(device)
-        tally._began_with = sum(tally._sizes)
-        return tally
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._losses = list(state["losses"].to(self._device).unbind()) if len(state["sizes"]) else []
+        self._sizes = list(state["sizes"])
+        self._step_times = list(state["laps"])
+        self._correct = state["right"].to(self._device)
+        self._restored_examples = sum(self._sizes)

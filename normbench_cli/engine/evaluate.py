@@ -1,66 +1,102 @@
-"""Scoring a model over a split, in eval mode: loss, accuracy, and accuracy by group where there are groups."""
+"""Scoring a model over a split in eval mode: loss, accuracy, and accuracy by group if the data set has groups."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeAlias
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from normbench_cli.engine.events import Batch, Batches
-from normbench_cli.engine.groups import GroupTally
+from normbench_cli.engine.groups import GroupMeter
+from normbench_cli.engine.protocols import Batch, Batches, Inputs
+
+# (model, inputs, labels) -> inputs: an attack, a corruption
+Disturbance: TypeAlias = Callable[[nn.Module, Tensor, Tensor], Tensor]
 
 
-class Scored(Protocol):
-    """What scoring needs of a run."""
+class HasModel(Protocol):
+    """What a forward pass needs of a `Training` or a `Fold`."""
 
-    model: nn.Module
-    device: torch.device
-    group_names: tuple[str, ...]
+    @property
+    def model(self) -> nn.Module: ...
 
-    def call(self, inputs: Any) -> Tensor: ...
-
-
-Disturb = Callable[[nn.Module, Tensor, Tensor], Tensor]
+    def logits(self, inputs: Inputs) -> Tensor: ...
 
 
-def score(run: Scored, batches: Batches, disturb: Disturb | None = None) -> dict[str, float]:
-    """Mean cross-entropy and share of right answers, on inputs that `disturb` may change first."""
-    return score_each(run, batches, [disturb])[0]
+class Scored(HasModel, Protocol):
+    """What scoring needs of a `Training`."""
+
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def group_names(self) -> tuple[str, ...]: ...
 
 
-def score_each(run: Scored, batches: Batches, disturbances: Sequence[Disturb | None]) -> list[dict[str, float]]:
-    """The scores under each disturbance, from one reading of the split.  The model is left in the mode it was in."""
-    was_training = run.model.training
-    run.model.eval()
-    counts = [Count(run) for _ in disturbances]
-    for batch in batches.epoch():
-        for disturb, count in zip(disturbances, counts, strict=True):
-            inputs = disturb(run.model, batch.inputs, batch.labels) if disturb else batch.inputs
+class Meter(Protocol):
+    """Takes in the logits of one batch after the other."""
+
+    def add(self, outputs: Tensor, batch: Batch) -> None: ...
+
+
+def score(scored: Scored, batches: Batches, disturbance: Disturbance | None = None) -> dict[str, float]:
+    """Mean cross-entropy and accuracy, on inputs that a disturbance may change first."""
+    return score_each(scored, batches, [disturbance])[0]
+
+
+def score_each(
+    scored: Scored, batches: Batches, disturbances: Sequence[Disturbance | None]
+) -> list[dict[str, float]]:
+    """The scores under each disturbance, from one pass over the split."""
+    meters = [ScoreMeter(scored) for _ in disturbances]
+    evaluate(scored, batches.epoch(), list(zip(disturbances, meters, strict=True)))
+    return [meter.finish() for meter in meters]
+
+
+def evaluate(
+    learner: HasModel, batches: Iterable[Batch], meters: Sequence[tuple[Disturbance | None, Meter]]
+) -> None:
+    """Give the logits of all batches, in eval mode and without gradients, to the meters, each under its disturbance.
+
+    The main loop and cross-validation score by this pass.  The model is left in the mode it was in.
+    """
+    was_training = learner.model.training
+    learner.model.eval()
+    for batch in batches:
+        for disturbance, meter in meters:
+            inputs = disturbance(learner.model, batch.inputs, batch.labels) if disturbance else batch.inputs
             with torch.no_grad():
-                count.add(run.call(inputs), batch)
-    run.model.train(was_training)
-    return [count.finish() for count in counts]
+                meter.add(learner.logits(inputs), batch)
+    learner.model.train(was_training)
 
 
-class Count:
-    """Losses and right answers so far, on the device."""
+def correct(outputs: Tensor, labels: Tensor) -> Tensor:
+    """Which answers are correct: bool (N,)."""
+    return outputs.argmax(1) == labels
 
-    def __init__(self, run: Scored) -> None:
-        self._loss = torch.zeros((), dtype=torch.float64, device=run.device)
-        self._right = torch.zeros((), dtype=torch.int64, device=run.device)
-        self._by_group = GroupTally(run.group_names, run.device) if run.group_names else None
-        self._seen = 0
+
+class ScoreMeter:
+    """Loss and correct answers so far, on the device.
+
+    A split is summed batch by batch, as it may not fit into memory.  The folds of a cross-validation sum all their
+    examples at once (`crossval/train.py`), which rounds otherwise: the two share the pass, not the sum.
+    """
+
+    def __init__(self, scored: Scored) -> None:
+        self._loss = torch.zeros((), dtype=torch.float64, device=scored.device)
+        self._correct = torch.zeros((), dtype=torch.int64, device=scored.device)
+        self._groups = GroupMeter(scored.group_names, scored.device) if scored.group_names else None
+        self._examples = 0
 
     def add(self, outputs: Tensor, batch: Batch) -> None:
         self._loss += F.cross_entropy(outputs, batch.labels, reduction="sum")
-        self._right += (outputs.argmax(1) == batch.labels).sum()
-        if self._by_group is not None and batch.groups is not None:
-            self._by_group.add(outputs, batch.labels, batch.groups)
-        self._seen += len(batch.labels)
+        self._correct += correct(outputs, batch.labels).sum()
+        if self._groups is not None and batch.groups is not None:
+            self._groups.add(outputs, batch.labels, batch.groups)
+        self._examples += len(batch.labels)
 
     def finish(self) -> dict[str, float]:
-        found = {"loss": self._loss.item() / self._seen, "accuracy": self._right.item() / self._seen}
-        return found | (self._by_group.finish() if self._by_group is not None else {})
+        scores = {"loss": self._loss.item() / self._examples, "accuracy": self._correct.item() / self._examples}
+        return scores | (self._groups.finish() if self._groups is not None else {})

@@ -1,40 +1,13 @@
-"""What the engine needs of the rest of the program, and what it tells it while it works."""
+"""The events that training yields: progress, measurements, notices; and the exception that ends a diverged run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
-
-from torch import Tensor
-
-
-class Batch(Protocol):
-    """Inputs, labels, and the samples' groups where there are any, all on the device."""
-
-    inputs: Any
-    labels: Tensor
-    groups: Tensor | None
-
-
-class Batches(Protocol):
-    """What the engine needs of data: batches, epoch by epoch, from any place in the epoch on.
-
-    damaged: files that were left out because they cannot be read, and why; None where no files are read any more.
-    """
-
-    batch_size: int
-    examples: int
-    damaged: dict[str, str] | None
-
-    def __len__(self) -> int: ...
-
-    def epoch(self, number: int = 0, first: int = 0) -> Iterator[Any]: ...  # of Batch
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A look in the middle of an epoch, for people and for the heartbeat; not a measurement."""
+    """How far training has come within an epoch, for a progress bar and the heartbeat; it is not recorded."""
 
     epoch: int
     epochs: int
@@ -47,7 +20,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Record:
-    """The measurements of an epoch (with epoch None, of the whole run): metrics by full name, raw series by name."""
+    """The measurements of an epoch, or with epoch None of the whole run: metrics by full name, raw series by name."""
 
     epoch: int | None
     step: int
@@ -57,17 +30,17 @@ class Record:
 
 @dataclass(frozen=True)
 class Notice:
-    """A sentence for the person who looks on."""
+    """A sentence to show to whoever watches the run."""
 
     text: str
 
 
 class Diverged(Exception):
-    """The loss stopped being a finite number."""
+    """The loss is not finite any more."""
 
     def __init__(self, step: int) -> None:
         super().__init__(f"the loss was not finite at step {step}")
         self.step = step
 
     def __reduce__(self) -> tuple[type[Diverged], tuple[int]]:
-        return Diverged, (self.step,)  # so that it can come from another process
+        return Diverged, (self.step,)  # pickle would pass the message; a fold's process sends this to its parent

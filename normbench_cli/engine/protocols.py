@@ -160,3 +160,15 @@ class GraphData(Data, Protocol):
     def __len__(self) -> int: ...
 
     def to(self, device: torch.device) -> FoldData: ...
+
+
+class Probe(Protocol):
+    """Observes a model while it trains."""
+
+    def after_step(self, step: int) -> None:
+        """A training step has ended; the first is 1."""
+        ...
+
+    def read(self) -> tuple[dict[str, float], dict[str, list[float]]]:
+        """Metrics, and raw series with a value for each step since the last `read`."""
+        ...

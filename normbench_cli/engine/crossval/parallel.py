@@ -1,9 +1,9 @@
-"""Folds trained side by side: each on one processor core, in a process of its own.
+"""Training all folds: side by side, each in a process of its own on one core, or one after the other in a thread.
 
-Graphs are small, so one training cannot keep two cores busy; two can, if they do not share one interpreter.  A fold
-gives bit for bit what it gives alone: it has random generators of its own.  Processes are forked, which shares the
-data and costs no second start; where that is not possible (an accelerator, another system) one training runs after
-the other, in a thread, so that the caller can look on.
+Graphs are small, so one training cannot keep two cores busy; two trainings can if they do not share an interpreter.
+Processes are forked, which shares the data and needs no second start.  Where forking is not possible (an accelerator,
+another system) the folds are trained in a thread, so that the caller can still report progress.  Both ways give the same
+bits.
 """
 
 from __future__ import annotations
@@ -14,46 +14,51 @@ import os
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
-from typing import Any
+from multiprocessing.context import ForkProcess
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from normbench_cli.device import has_accelerator, on_accelerator
-from normbench_cli.engine.crossval.train import PIECE, Fold, Plan, Sliceable, train_fold
+from normbench_cli.engine.crossval.fold import Fold, FoldPlan
+from normbench_cli.engine.crossval.process_tuning import disable_compile_workers, one_thread, tune_malloc
+from normbench_cli.engine.crossval.train import ScoringBatch, scoring_batches, train_fold
 from normbench_cli.engine.events import Diverged
+from normbench_cli.engine.protocols import FoldData
 from normbench_cli.errors import NormbenchError
+from normbench_cli.norms.protocols import CompilesAhead
 
-SECONDS_BETWEEN_LOOKS = 0.5
-LARGEST_KEPT = 31 * 2**20  # bytes; glibc learns from blocks below 32 MiB
+PROGRESS_INTERVAL = 0.5  # seconds
 
 
-def trained(folds: list[Fold], data: Sliceable, plan: Plan) -> Iterator[Fold | None]:
-    """Each fold when it has been trained, and None when none has ended for a while.
+def train_folds(folds: list[Fold], data: FoldData, plan: FoldPlan) -> Iterator[Fold | None]:
+    """Each fold as soon as it is trained, and None when no fold has ended for a while.
 
-    Whatever happens to the caller, all trainings have ended when this has.
+    Every training has ended when this generator ends, also if the caller closes it early.
     """
     workers = min(torch.get_num_threads(), len(folds))
-    keep_memory()
-    forks = "fork" in multiprocessing.get_all_start_methods() and not has_accelerator()
-    if workers > 1 and forks and not on_accelerator(data.device):
-        yield from trained_in_processes(folds, data, plan, workers)
+    tune_malloc()
+    can_fork = "fork" in multiprocessing.get_all_start_methods() and not has_accelerator()
+    if workers > 1 and can_fork and not on_accelerator(data.device):
+        yield from train_in_processes(folds, data, plan, workers)
     else:
-        yield from trained_here(folds, data, plan)
+        yield from train_in_thread(folds, data, plan)
 
 
-def trained_here(folds: list[Fold], data: Sliceable, plan: Plan) -> Iterator[Fold | None]:
-    """One after the other, in a thread."""
-    stop, pieces = threading.Event(), data.chunks(PIECE)
+def train_in_thread(folds: list[Fold], data: FoldData, plan: FoldPlan) -> Iterator[Fold | None]:
+    """One fold after the other."""
+    stop = threading.Event()
+    scoring = scoring_batches(data)
     pool = ThreadPoolExecutor(1, "fold")
     try:
         for fold in folds:
-            future = pool.submit(train_fold, fold, data, pieces, plan, lambda: not stop.is_set())
-            while not wait([future], SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED).done:
+            future = pool.submit(train_fold, fold, data, scoring, plan, lambda: not stop.is_set())
+            while not wait([future], PROGRESS_INTERVAL, FIRST_COMPLETED).done:
                 yield None
             future.result()  # raises what ended the training
             yield fold
@@ -62,32 +67,26 @@ def trained_here(folds: list[Fold], data: Sliceable, plan: Plan) -> Iterator[Fol
         pool.shutdown(cancel_futures=True)
 
 
-def trained_in_processes(folds: list[Fold], data: Sliceable, plan: Plan, workers: int) -> Iterator[Fold | None]:
-    context = multiprocessing.get_context("fork")
-    pieces = data.chunks(PIECE)
+def train_in_processes(folds: list[Fold], data: FoldData, plan: FoldPlan, workers: int) -> Iterator[Fold | None]:
+    """So many folds at a time, each in a forked process."""
+    scoring = scoring_batches(data)
     waiting = list(folds)
-    running: dict[Connection, tuple[Any, Fold]] = {}
-    for fold in folds:  # the caller sees in these how far a fold has come
+    running: dict[Connection, tuple[ForkProcess, Fold]] = {}
+    for fold in folds:  # what a process writes here is seen by this one: scores and progress
         fold.sums.share_memory_()
-        fold.count.share_memory_()
-    warm_up(folds[0], data, plan)
+        fold.done.share_memory_()
+    compile_before_fork(folds[0].model, folds[0].train, data, plan)
     try:
         while waiting or running:
             while waiting and len(running) < workers:
                 fold = waiting.pop(0)
-                receiver, sender = context.Pipe(duplex=False)
-                arguments = (sender, fold, data, pieces, plan, os.getpid())
-                process = context.Process(target=work, args=arguments, daemon=True)
-                with warnings.catch_warnings():  # of threads, which wait for work and hold nothing
-                    warnings.simplefilter("ignore", DeprecationWarning)
-                    process.start()
-                sender.close()
+                receiver, process = start_worker(fold, data, scoring, plan)
                 running[receiver] = process, fold
-            ready = wait_for(list(running), SECONDS_BETWEEN_LOOKS)
-            for ended in ready:
-                assert isinstance(ended, Connection)
-                process, fold = running.pop(ended)
-                take(fold, ended)
+            ready = wait_for(list(running), PROGRESS_INTERVAL)
+            for receiver in ready:
+                assert isinstance(receiver, Connection)
+                process, fold = running.pop(receiver)
+                receive_result(fold, receiver)
                 process.join()
                 yield fold
             if not ready:
@@ -98,52 +97,60 @@ def trained_in_processes(folds: list[Fold], data: Sliceable, plan: Plan, workers
             process.join()
 
 
-def warm_up(fold: Fold, data: Sliceable, plan: Plan) -> None:
-    """One step of a copy, on one thread as the processes will work: what layers compile for their first steps, and
-    what they may come to need later (`compile_ahead`), is then compiled once, before the processes part."""
-    model = copy.deepcopy(fold.model).train()
-    for module in model.modules():
-        if hasattr(module, "compile_ahead"):
-            module.register_forward_pre_hook(lambda module, inputs: module.compile_ahead(inputs[0]))
-    batch, labels = data.batch(fold.train[: plan.batch_size])
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with torch.random.fork_rng(devices=[]):
-            F.cross_entropy(model(batch), labels).backward()
-    finally:
-        torch.set_num_threads(threads)
+def start_worker(
+    fold: Fold, data: FoldData, scoring: Sequence[ScoringBatch], plan: FoldPlan
+) -> tuple[Connection, ForkProcess]:
+    """A process that trains the fold, and the connection by which its result comes."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=worker_main, args=(sender, fold, data, scoring, plan, os.getpid()), daemon=True)
+    with warnings.catch_warnings():  # Python warns of forking beside threads; torch's are idle and hold no lock
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    sender.close()
+    return receiver, process
 
 
-def work(sender: Connection, fold: Fold, data: Sliceable, pieces: list[Any], plan: Plan, parent: int) -> None:
-    """A process's work: train the fold, send what it found or what went wrong.  It does not outlive its parent by more
-    than an epoch, for a parent that is killed stops nobody."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us stops us
+def worker_main(
+    sender: Connection, fold: Fold, data: FoldData, scoring: Sequence[ScoringBatch], plan: FoldPlan, parent: int
+) -> None:
+    """Train the fold and send its result, or the error that ended it.
+
+    Exits within an epoch of its parent's death: a parent that is killed by SIGKILL cannot terminate its children.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     torch.set_num_threads(1)
     try:
-        train_fold(fold, data, pieces, plan, lambda: os.getppid() == parent)
+        train_fold(fold, data, scoring, plan, lambda: os.getppid() == parent)
         if os.getppid() == parent:
-            sender.send((fold.solver, fold.peak_memory))
+            sender.send((fold.layer_metrics, fold.peak_memory))
     except (Diverged, NormbenchError) as error:
         sender.send(error)
-    except Exception as error:  # whatever it is, it is the parent that must hear of it
+    except Exception as error:  # any fault must reach the parent, also one that cannot be pickled
         sender.send(RuntimeError(f"fold {fold.number}: {type(error).__name__}: {error}"))
 
 
-def take(fold: Fold, receiver: Connection) -> None:
+def receive_result(fold: Fold, receiver: Connection) -> None:
+    """Take over what `worker_main` sent, or raise it if it is an error."""
     try:
-        outcome = receiver.recv()
+        result = receiver.recv()
     except EOFError:
         raise NormbenchError(
             f"the process that trained fold {fold.number} was killed", "resume the run when there is memory for it"
         ) from None
-    if isinstance(outcome, Exception):
-        raise outcome
-    fold.solver, fold.peak_memory = outcome
+    if isinstance(result, Exception):
+        raise result
+    fold.layer_metrics, fold.peak_memory = result
 
 
-def keep_memory() -> None:
-    """Freeing one large block tells glibc's allocator that large blocks come and go: from then on it keeps the memory
-    of activations instead of fetching it from the system again in every step.  Elsewhere this does nothing."""
-    torch.empty(LARGEST_KEPT, dtype=torch.uint8)
+def compile_before_fork(model: nn.Module, train: torch.Tensor, data: FoldData, plan: FoldPlan) -> None:
+    """Train a copy of the model for one step, on one thread as the workers will, so that each kernel is compiled once
+    here instead of once in each worker: those of a first step, and by `compile_ahead` those of later ones."""
+    model = copy.deepcopy(model).train()
+    for module in model.modules():
+        if isinstance(module, CompilesAhead):
+            module.register_forward_pre_hook(lambda module, inputs: module.compile_ahead(inputs[0]))
+    inputs, labels = data.batch(train[: plan.batch_size])
+    with one_thread(), torch.random.fork_rng(devices=[]):
+        F.cross_entropy(model(inputs), labels).backward()

@@ -1,0 +1,59 @@
+"""The training step: the main loop and cross-validation train by this code and nothing else, so they cannot drift apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from normbench_cli.device import autocast, gradient_scaler
+from normbench_cli.engine.compiled import Compiled
+from normbench_cli.engine.protocols import Inputs
+
+
+@dataclass(kw_only=True)
+class Learner:
+    """A model and all that a training step needs.  `Training` and the `Fold` of a cross-validation add to it how far
+    they have come."""
+
+    model: nn.Module
+    objective: Callable[[Tensor], Tensor]  # the losses of a batch -> what is minimized
+    optimizer: torch.optim.Optimizer
+    device: torch.device
+    amp: str = "off"
+    compiled_for: tuple[int, ...] | None = None  # the shape of a training batch, if the model is to be compiled
+    forward: Callable[[Inputs], Tensor] = field(init=False)  # the model, compiled or not
+    scaler: torch.amp.GradScaler = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scaler = gradient_scaler(self.device, self.amp)
+        self.forward = Compiled(self.model, self.compiled_for) if self.compiled_for else self.model
+
+    def logits(self, inputs: Inputs) -> Tensor:
+        """The model's outputs in float32, computed in the precision that `amp` names."""
+        with autocast(self.device, self.amp):
+            outputs = self.forward(inputs)
+        return outputs.float()
+
+
+def set_learning_rate(
+    optimizer: torch.optim.Optimizer, lr: float, schedule: Callable[[float], float], progress: float
+) -> None:
+    """The only place that sets a learning rate: `lr` times what the schedule gives for the fraction of training done."""
+    rate = lr * schedule(progress)
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
+def train_step(learner: Learner, inputs: Inputs, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """One step of the optimizer.  Returns the losses (N,) and logits (N, classes), still on the device."""
+    learner.optimizer.zero_grad(set_to_none=True)
+    outputs = learner.logits(inputs)
+    losses = F.cross_entropy(outputs, labels, reduction="none")
+    learner.scaler.scale(learner.objective(losses)).backward()
+    learner.scaler.step(learner.optimizer)
+    learner.scaler.update()
+    return losses.detach(), outputs.detach()

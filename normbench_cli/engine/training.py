@@ -1,0 +1,75 @@
+"""A training run in memory: its model and data, how far it has come, and the state that a checkpoint holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from normbench_cli.device import random_state, set_random_state
+from normbench_cli.engine.damaged_files import damaged_files
+from normbench_cli.engine.epoch_meter import EpochMeter
+from normbench_cli.engine.protocols import Batches, Probe
+from normbench_cli.engine.step import Learner
+
+
+@dataclass(kw_only=True)
+class Training(Learner):
+    """Everything that one training run consists of, and how far it has come."""
+
+    schedule: Callable[[float], float]
+    lr: float
+    train: Batches
+    test: Batches
+    steps: int
+    validation: Batches | None = None
+    group_names: tuple[str, ...] = ()
+    probes: Sequence[Probe] = ()
+    progress_interval: float = field(default=0.5, init=False)  # seconds between two `Progress` events
+    step: int = 0
+    epochs_done: int = 0
+    history: list[dict[str, float]] = field(default_factory=list)  # the scores of each epoch
+    meter: EpochMeter | None = None  # of an epoch that has begun
+    reported: dict[str, str] = field(default_factory=dict)  # damaged files of which a notice was given, and why
+
+    @property
+    def epochs(self) -> int:
+        return -(-self.steps // len(self.train))
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that training needs to continue from here to the last bit.  The keys are those of every checkpoint."""
+        return {
+            "model": self.model.state_dict(),
+            "buffers": dict(self.model.named_buffers()),  # including those that are not in the model's state_dict
+            "optimizer": self.optimizer.state_dict(),
+            "scaler": self.scaler.state_dict(),
+            "random": random_state(self.device),
+            "step": self.step,
+            "epochs_done": self.epochs_done,
+            "history": self.history,
+            "tally": self.meter.state_dict() if self.meter else None,
+            "damaged": damaged_files(self),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from the state that another `Training` of the same configuration gave."""
+        self.model.load_state_dict(state["model"])
+        buffers = dict(self.model.named_buffers())
+        with torch.no_grad():
+            for name, value in state["buffers"].items():
+                buffers[name].copy_(value)
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.scaler.load_state_dict(state["scaler"])
+        set_random_state(self.device, state["random"])
+        self.step = state["step"]
+        self.epochs_done = state["epochs_done"]
+        self.history = state["history"]
+        self.meter = None
+        if state["tally"]:
+            self.meter = EpochMeter(self.device, look_every=self.progress_interval)
+            self.meter.load_state_dict(state["tally"])
+        self.reported = dict(state.get("damaged", {}))
+        for probe in self.probes:
+            probe.read()  # drop what was observed before the state was loaded
