@@ -16,11 +16,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from normbench_cli.config import RunConfig
 from normbench_cli.device import compiling_pays, fast_precision, has_fused_optimizers, pick_device
-from normbench_cli.engine.crossval.folds import assign, cross_validate
-from normbench_cli.engine.crossval.statistics import Curves
-from normbench_cli.engine.crossval.train import Plan
+from normbench_cli.engine.crossval import Curves, FoldPlan, assign_folds, cross_validate
 from normbench_cli.engine.events import Progress, Record
-from normbench_cli.engine.loop import Probe, Training, train_step
+from normbench_cli.engine.protocols import Probe
+from normbench_cli.engine.step import train_step
+from normbench_cli.engine.training import Training
 from normbench_cli.errors import UsageError
 from normbench_cli.measure.probes import Drift, ModeGap, Probes
 from normbench_cli.measure.timing import time_interleaved
@@ -47,7 +47,7 @@ def check(config: RunConfig) -> RunConfig:
     OBJECTIVES.build(config.objective)
     make_schedule(config)(0.5)
     if config.folds:
-        assign(data.labels, config.folds, config.seed)
+        assign_folds(data.labels, config.folds, config.seed)
         return replace(config, amp="off", compile=False, channels_last=False)
     if config.batch_size > len(data.train):
         raise UsageError(
@@ -147,7 +147,7 @@ def cross_validation(config: RunConfig, finished: Mapping[int, Curves] | None = 
     """The records of a cross-validation, of the folds that are not finished yet."""
     device = pick_device(config.device)
     data = load_data(config.data)
-    plan = Plan(
+    plan = FoldPlan(
         folds=config.folds,
         epochs=config.epochs or 0,
         batch_size=config.batch_size,

@@ -1,4 +1,7 @@
-"""Every line that depends on the device: choosing it, its clock, its memory, mixed precision, what it is called."""
+"""Everything that depends on the device: choosing it, its clock, its memory, mixed precision, its name.
+
+No other file names a kind of accelerator.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +23,19 @@ AMP_TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def pick_device(text: str = "auto") -> torch.device:
-    """``auto`` is the accelerator if there is one; a named device must be there."""
+    """The device of that name, which this machine must have; for ``auto`` its accelerator if it has one."""
     accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
     if text == "auto":
         return accelerator or torch.device("cpu")
-    here = f"give cpu{f' or {accelerator.type}' if accelerator else ''}, or leave --device away"
+    hint = f"give cpu{f' or {accelerator.type}' if accelerator else ''}, or omit --device"
     try:
         device = torch.device(text)
     except RuntimeError:
-        raise UsageError(f"'{text}' is not the name of a device", here) from None
+        raise UsageError(f"'{text}' is not the name of a device", hint) from None
     if device.type == "cpu":
         return torch.device("cpu")
     if accelerator is None or accelerator.type != device.type:
-        raise UsageError(f"this machine has no device '{text}' that torch can use", here)
+        raise UsageError(f"this machine has no device '{text}' that torch can use", hint)
     count = torch.accelerator.device_count()
     if (device.index or 0) >= count:
         raise UsageError(
@@ -46,44 +49,44 @@ def on_accelerator(device: torch.device) -> bool:
 
 
 def has_accelerator() -> bool:
-    """Whether this process may come to hold an accelerator, which a forked one could not use."""
+    """Whether this process may use an accelerator, which a process forked from it could not."""
     return torch.accelerator.is_available()
 
 
 def has_fused_optimizers(device: torch.device) -> bool:
-    """Whether torch's optimizers can make a step by one kernel there."""
+    """Whether torch's optimizers can update all parameters by one kernel there."""
     return device.type in ("cpu", "cuda", "mps", "xpu", "hpu", "mtia")
 
 
 def synchronize(device: torch.device) -> None:
-    """Wait until the device has done what it was given."""
+    """Wait until the device has done all that was queued on it."""
     if on_accelerator(device):
         torch.accelerator.synchronize(device)
 
 
 def autocast(device: torch.device, amp: str) -> AbstractContextManager[Any]:
-    """Mixed precision for the forward pass; ``off`` changes nothing."""
+    """Mixed precision for the forward pass, or nothing for ``off``."""
     return nullcontext() if amp == "off" else torch.autocast(device.type, AMP_TYPES[amp])
 
 
 def fast_precision(device: torch.device) -> str:
-    """The mixed precision that this device computes faster in than in float32; ``off`` if there is none."""
+    """The mixed precision in which this device is faster than in float32; ``off`` if there is none."""
     if device.type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
     if on_accelerator(device):
         return "bf16"
-    can: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
-    return "bf16" if can.get("amx_bf16") or can.get("avx512_bf16") or can.get("bf16") else "off"
+    has: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return "bf16" if has.get("amx_bf16") or has.get("avx512_bf16") or has.get("bf16") else "off"
 
 
 def compiling_pays(device: torch.device, operations: float) -> bool:
-    """Whether a training of so many floating-point operations is long enough for compiling to pay: some minutes on a
-    device of its kind, of which compiling takes one or two."""
+    """Whether a training of so many floating-point operations is long enough for compiling to be worth it: it takes a
+    minute or two, so the training should take several."""
     return operations > (1e16 if on_accelerator(device) else 1e14) and has_compiler(device)
 
 
 def has_compiler(device: torch.device) -> bool:
-    """Whether there is what torch.compile needs: Triton for a GPU, a C++ compiler for a CPU."""
+    """Whether torch.compile has the compiler it needs: Triton for a GPU, a C++ compiler for a CPU."""
     if on_accelerator(device):
         return importlib.util.find_spec("triton") is not None
     return any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "clang++", "cl"))
@@ -98,12 +101,12 @@ def onednn_is_faster() -> bool:
 
 
 def gradient_scaler(device: torch.device, amp: str) -> torch.amp.GradScaler:
-    """fp16 needs its loss scaled; for anything else this passes through."""
+    """Scales the loss for fp16, whose small gradients would vanish; does nothing for anything else."""
     return torch.amp.GradScaler(device.type, enabled=amp == "fp16")
 
 
 class Stopwatch:
-    """Laps on the device's own clock: events on an accelerator, which nobody waits for, and nanoseconds on a CPU."""
+    """Intervals by the device's own clock: on an accelerator events, for which no step waits; on a CPU nanoseconds."""
 
     def __init__(self, device: torch.device) -> None:
         self._events = on_accelerator(device)
@@ -118,7 +121,7 @@ class Stopwatch:
             self._marks.append(time.perf_counter_ns())
 
     def laps_ms(self) -> list[float]:
-        """Milliseconds between every second pair of marks (start, stop, start, stop, ...); forgets the marks."""
+        """Milliseconds between each start and its stop, where marks are start, stop, start, stop, ...; drops them."""
         marks, self._marks = self._marks, []
         if self._events and marks:
             marks[-1].synchronize()
@@ -127,18 +130,18 @@ class Stopwatch:
 
 
 def reset_peak_memory(device: torch.device) -> None:
-    """Begin to watch for the peak; on Linux this also works for the process's own memory."""
+    """Measure the peak from now on: of the accelerator, or on Linux of this process."""
     if on_accelerator(device):
         torch.accelerator.reset_peak_memory_stats(device)
     elif platform.system() == "Linux":
         try:
             Path("/proc/self/clear_refs").write_text("5")
         except OSError:
-            return  # a container that forbids it: the peak is then the process's, since it began
+            return  # some containers forbid it: the peak is then that since the process started
 
 
 def peak_memory_bytes(device: torch.device) -> int:
-    """Peak bytes allocated on an accelerator; on a CPU the peak resident size of this process."""
+    """The most bytes allocated on the accelerator, or for a CPU the peak resident size of this process."""
     if on_accelerator(device):
         return torch.accelerator.max_memory_allocated(device)
     if platform.system() == "Linux":
@@ -152,7 +155,7 @@ def peak_memory_bytes(device: torch.device) -> int:
 
 
 def device_name(device: torch.device) -> str:
-    """What the processor is called."""
+    """The model of the accelerator or the processor."""
     if on_accelerator(device):
         properties = torch.get_device_module(device).get_device_properties(device)
         return str(getattr(properties, "name", device.type))
@@ -164,14 +167,14 @@ def device_name(device: torch.device) -> str:
 
 
 def driver_version(device: torch.device) -> str:
-    """The versions of what drives an accelerator, as torch knows them."""
+    """The versions of the accelerator's driver libraries, as far as torch tells them."""
     if device.type == "cuda":
         return f"CUDA {torch.version.cuda or torch.version.hip}, cuDNN {torch.backends.cudnn.version()}"
     return ""
 
 
 def random_state(device: torch.device) -> dict[str, torch.Tensor]:
-    """Where torch's own random generators stand."""
+    """The state of torch's global random generators."""
     state = {"cpu": torch.get_rng_state()}
     if on_accelerator(device):
         state["accelerator"] = torch.get_device_module(device).get_rng_state(device)

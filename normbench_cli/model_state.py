@@ -1,4 +1,4 @@
-"""Leaving a model as it was: modes, buffers and random generators restored after a forward that is not of the training."""
+"""Leaving a model as it was after a forward that is not part of training."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def preserve_state(model: nn.Module, device: torch.device | None = None) -> Iter
             module.training = training
         with torch.no_grad():
             for name, buffer in model.named_buffers():
-                buffer.copy_(buffers[name])
+                if name in buffers:  # one that was registered meanwhile has no former value
+                    buffer.copy_(buffers[name])
         if device is not None and random is not None:
             set_random_state(device, random)

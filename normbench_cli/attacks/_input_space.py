@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
 from torch import Tensor, nn
 
@@ -64,19 +61,3 @@ def channelwise(values: Tensor, x: Tensor) -> Tensor:
     """One value a channel, shaped to meet inputs (N, C, ...)."""
     values = values.to(x)
     return values.view(1, -1, *[1] * (x.dim() - 2)) if values.numel() > 1 else values
-
-
-@contextmanager
-def undisturbed(model: nn.Module) -> Iterator[None]:
-    """The model in eval mode; afterwards every part's mode and every buffer is what it was."""
-    modes = [(module, module.training) for module in model.modules()]
-    buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, training in modes:
-            module.training = training
-        with torch.no_grad():
-            for buffer, before in buffers:
-                buffer.copy_(before)

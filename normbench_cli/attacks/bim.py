@@ -9,7 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from normbench_cli.attacks._input_space import Space, undisturbed
+from normbench_cli.attacks._input_space import Space
+from normbench_cli.model_state import preserve_state
 from normbench_cli.registry import ATTACKS
 
 
@@ -49,7 +50,8 @@ class BIM(nn.Module):
         self.space = Space(space, clip, mean, std)
 
     def forward(self, model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
-        with undisturbed(model), torch.inference_mode(False), torch.enable_grad():
+        with preserve_state(model), torch.inference_mode(False), torch.enable_grad():
+            model.eval()
             clean, labels = x.detach().clone(), y.clone()
             eps, step = self.space.amount(self.eps, clean), self.space.amount(self.step, clean)
             low, high = clean - eps, clean + eps

@@ -1,9 +1,10 @@
-"""A model compiled whole with torch.compile, for the one shape that training asks for again and again."""
+"""A model compiled as a whole with torch.compile, for the one shape that training asks for again and again."""
 
 from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,33 +16,48 @@ log = logging.getLogger(__name__)
 
 
 class Compiled:
-    """Calls the compiled model for whole training batches, and the model as it is written for everything else.
+    """Calls the compiled model for whole training batches, and the uncompiled model for everything else.
 
-    A smaller last batch and evaluation come too seldom to be worth a compilation each.  Which of the two runs depends
-    on the shape and the mode alone, so a training that is resumed repeats every bit.  Where the compiler fails, the
-    model runs as it is written from then on.
+    A smaller last batch and evaluation come too seldom to be worth a compilation each.  Which of the two is called
+    depends on the shape and the mode alone, so a training that is resumed repeats every bit.  If the compiler fails,
+    the uncompiled model is called from then on.
+
+    backend: of torch.compile: its name, or a function as torch.compile takes it.
     """
 
-    def __init__(self, model: nn.Module, shape: tuple[int, ...], backend: str = "inductor") -> None:
-        self.model, self.shape, self._backend = model, shape, backend
-        self._compiled: Any = None
+    def __init__(
+        self, model: nn.Module, shape: tuple[int, ...], backend: str | Callable[..., Any] = "inductor"
+    ) -> None:
+        self.model = model
+        self.shape = shape
+        self._backend = backend
+        self._compiled: Callable[[Tensor], Tensor] | None = None
         self._tried = False
 
     def __call__(self, inputs: Tensor) -> Tensor:
         fits = self.model.training and torch.is_grad_enabled() and inputs.shape == self.shape
-        if not fits or (self._tried and self._compiled is None):
-            return self.model(inputs)
-        if self._compiled is not None:
+        if fits and self._compiled is not None:
             return self._compiled(inputs)
+        if fits and not self._tried:
+            return self._first_call(inputs)
+        return self._uncompiled(inputs)
+
+    def _first_call(self, inputs: Tensor) -> Tensor:
+        """Compile the model for these inputs, and call what came of it."""
         self._tried = True
         try:
-            with warnings.catch_warnings():  # a compiler warns of itself
+            with warnings.catch_warnings():  # torch.compile warns of its own code
                 warnings.simplefilter("ignore")
-                torch.compiler.reset()  # it gives up after some models in a process, and those of runs before are done
-                compiled = torch.compile(self.model, dynamic=False, backend=self._backend)
+                # torch.compile gives up after eight models in a process; those of former runs are not needed any more
+                torch.compiler.reset()
+                compiled: Callable[[Tensor], Tensor] = torch.compile(self.model, dynamic=False, backend=self._backend)
                 outputs = compiled(inputs)
-        except Exception as error:  # a compiler fails in many ways; a fault of the model itself comes again below
+        except Exception as error:  # compilers fail in many ways; an error of the model itself is raised again below
             log.warning("the model runs uncompiled: %s", first_sentence(error))
-            return self.model(inputs)
+            return self._uncompiled(inputs)
         self._compiled = compiled
+        return outputs
+
+    def _uncompiled(self, inputs: Tensor) -> Tensor:
+        outputs: Tensor = self.model(inputs)
         return outputs

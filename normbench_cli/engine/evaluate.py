@@ -46,18 +46,14 @@ def score(scored: Scored, batches: Batches, disturbance: Disturbance | None = No
     return score_each(scored, batches, [disturbance])[0]
 
 
-def score_each(
-    scored: Scored, batches: Batches, disturbances: Sequence[Disturbance | None]
-) -> list[dict[str, float]]:
+def score_each(scored: Scored, batches: Batches, disturbances: Sequence[Disturbance | None]) -> list[dict[str, float]]:
     """The scores under each disturbance, from one pass over the split."""
     meters = [ScoreMeter(scored) for _ in disturbances]
     evaluate(scored, batches.epoch(), list(zip(disturbances, meters, strict=True)))
     return [meter.finish() for meter in meters]
 
 
-def evaluate(
-    learner: HasModel, batches: Iterable[Batch], meters: Sequence[tuple[Disturbance | None, Meter]]
-) -> None:
+def evaluate(learner: HasModel, batches: Iterable[Batch], meters: Sequence[tuple[Disturbance | None, Meter]]) -> None:
     """Give the logits of all batches, in eval mode and without gradients, to the meters, each under its disturbance.
 
     The main loop and cross-validation score by this pass.  The model is left in the mode it was in.

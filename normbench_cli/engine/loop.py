@@ -25,8 +25,8 @@ from normbench_cli.model_state import preserve_state
 
 
 def fit(training: Training) -> Iterator[Progress | Record | Notice]:
-    """Train from where `training` stands to its end.  At a loss that is not finite, raise `Diverged` after the record of
-    that epoch."""
+    """Train to the end from where `training` stands.  Raises `Diverged` if a loss is not finite, after its epoch's
+    record."""
     reset_peak_memory(training.device)
     if training.step == 0:
         yield Record(None, 0, {"saved_activation_bytes": saved_bytes(training)})

@@ -1,4 +1,4 @@
-"""The training step: the main loop and cross-validation train by this code and nothing else, so they cannot drift apart."""
+"""The training step and the learning rate, which the main loop and cross-validation share so that they cannot drift."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Learner:
 def set_learning_rate(
     optimizer: torch.optim.Optimizer, lr: float, schedule: Callable[[float], float], progress: float
 ) -> None:
-    """The only place that sets a learning rate: `lr` times what the schedule gives for the fraction of training done."""
+    """`lr` times what the schedule gives for the fraction of training done.  No other code sets a learning rate."""
     rate = lr * schedule(progress)
     for group in optimizer.param_groups:
         group["lr"] = rate

@@ -1,4 +1,4 @@
-"""Bytes that autograd keeps for the backward pass: what a layer costs in memory, the same on every device."""
+"""Bytes that autograd saves for the backward pass: what a layer costs in memory, the same on every device."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from torch import Tensor, nn
 
 
 def saved_activation_bytes(forward: Callable[[], object], model: nn.Module | None = None) -> int:
-    """Run `forward` and count what it saves for backward; storages count once, the model's own parameters and buffers
-    not at all (they are kept anyway)."""
+    """Call `forward` and count what it saves for backward.  A storage counts once; the parameters and buffers of the
+    model do not count, since they are kept in any case."""
     owned = {t.untyped_storage().data_ptr() for t in (*model.parameters(), *model.buffers())} if model else set()
-    seen: dict[int, int] = {}
-    kept: list[Tensor] = []  # held until the end, so that no address is used twice
+    sizes: dict[int, int] = {}
+    saved: list[Tensor] = []  # held until the end, so that no address is used twice
 
-    def count(saved: Tensor) -> Tensor:
-        storage = saved.untyped_storage()
+    def count(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
         if storage.data_ptr() not in owned:
-            seen[storage.data_ptr()] = storage.nbytes()
-            kept.append(saved)
-        return saved
+            sizes[storage.data_ptr()] = storage.nbytes()
+            saved.append(tensor)
+        return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(count, lambda saved: saved):
+    with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
         forward()
-    return sum(seen.values())
+    return sum(sizes.values())

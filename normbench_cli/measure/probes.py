@@ -1,38 +1,40 @@
-"""Looks into a model while it trains: lengths of weights, one channel of a batch norm, phi, running statistics.
+"""Observing a model while it trains: norms of weights, a channel of a batch norm, phi, running statistics.
 
-For the figures of "New Interpretations of Normalization Methods" (2 and 3) and beside them.  Everything a probe finds
-stays on the device until it is read, so a step waits for nothing.
+These are the quantities of figures 2 and 3 of "New Interpretations of Normalization Methods", and some beside them.
+What a probe observes stays on the device until it is read, so no step waits for the device.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from normbench_cli.device import random_state, set_random_state
+from normbench_cli.model_state import preserve_state
+from normbench_cli.norms.protocols import learns_phi
 from normbench_cli.operations import Operation
 
 GAMMA, BETA = "bn/gamma2_minus_sigma2", "bn/beta_minus_mu"
 
 
 class Probes:
-    """Watches a model: `after_step` keeps a step's values, `read` hands over what was kept.
+    """Observes a model at every step, or at some: `after_step` keeps the values of a step, `read` returns them.
 
-    weights/l2            joint length of the first block's weights; weights/l2/<conv> of each; for a weight-normalized
-                          one the direction's ||v|| (the joint length is theirs) and, as weights/l2_g/<conv>, its ||g||
+    weights/l2            joint norm of the weights of the first block; weights/l2/<conv> of each; if a weight is
+                          normalized, ||v|| of its direction (also in the joint norm) and, as weights/l2_g/<conv>, ||g||
     bn/gamma2_minus_sigma2, bn/beta_minus_mu
-                          |gamma^2 - sigma^2| and |beta - mu| of one channel of the block's first batch norm, with the
-                          statistics of the batch before the norm (biased variance)
+                          |gamma^2 - sigma^2| and |beta - mu| of one channel of the first batch norm of the block, with
+                          the statistics of the batch before the norm (biased variance)
     phi/mean, phi/min, phi/max
                           over all learned phi, if the model has any
 
-    every: look at each how many-th step; channel: of the batch norm, drawn with `seed` if not given; block: name of
-    the module to watch, by default the first block (`layer1.0`, `stages.0.0`, ...).
+    every: observe steps 1, 1 + every, 1 + 2 every, ...
+    channel: of the batch norm; drawn with `seed` if not given
+    block: name of the module to observe; by default the first block (`layer1.0`, `stages.0.0`, ...)
     """
 
     def __init__(
@@ -40,86 +42,78 @@ class Probes:
     ) -> None:
         if every < 1:
             raise ValueError(f"every is {every}; give 1 or more")
-        self._every, self._done = every, -1  # the last step that ended; before the first, any may be next
-        self._first = 0  # the step after the last reading
-        self.steps: list[int] = []  # those that the series of the last reading belong to
+        self._every = every
+        self._rows: list[tuple[int, Tensor | None]] = []  # each step since the last `read`; None if not observed
+        self._names: list[str] = []  # of the values in a row
         self.block = first_block(model) if block is None else block
-        inside = model.get_submodule(self.block)
-        self._weights = dict(weights_of(inside))
-        self._phis = [m for m in model.modules() if isinstance(getattr(m, "phi", None), Tensor)]
-        self._norm = next((m for m in inside.modules() if is_batch_norm(m)), None)
-        self._seen: tuple[Tensor, Tensor] | None = None
-        self._hook: Any = None
+        observed = model.get_submodule(self.block)
+        self._weights = dict(weights_of(observed))
+        self._phis = [module for module in model.modules() if learns_phi(module)]
+        self._norm = next((module for module in observed.modules() if is_batch_norm(module)), None)
+        self._norm_values: tuple[Tensor, Tensor] | None = None  # of the step under way
+        # The hook also observes the first step of all, whose number it cannot know: a resumed run may begin with any.
+        self._step_is_observed = True
         if self._norm is not None:
-            features = len(self._norm.weight)  # type: ignore[arg-type]
-            drawn = torch.randint(features, (), generator=torch.Generator().manual_seed(seed)).item()
-            self.channel = int(drawn) if channel is None else channel
+            features = len(cast(Tensor, self._norm.weight))
+            drawn = int(torch.randint(features, (), generator=torch.Generator().manual_seed(seed)))
+            self.channel = drawn if channel is None else channel
             if not 0 <= self.channel < features:
                 raise ValueError(f"channel is {channel}; the norm has {features}")
-            # not traced: in a compiled model the count of steps would be a constant
-            self._hook = self._norm.register_forward_hook(torch.compiler.disable(self._look))
-        self._names: list[str] = []
-        self._rows: list[Tensor] = []
-        self._at: list[int] = []
+            # excluded from tracing: a compiled model would take the step for a constant
+            self._norm.register_forward_hook(torch.compiler.disable(self._observe_norm))  # type: ignore[no-untyped-call]
 
     def after_step(self, step: int) -> None:
-        """Keep the values of this training step (from 1), if it is one to look at."""
-        self._first, self._done = self._first or step, step
-        if (step - 1) % self._every:
-            return
-        with torch.no_grad():
-            values = self._values()
-        if values:
-            self._names = list(values)
-            self._rows.append(torch.stack(list(values.values())))
-            self._at.append(step)
+        """A training step has ended; the first is 1.  Keeps its values if it is to be observed."""
+        self._step_is_observed = step % self._every == 0  # the step after this one
+        values = self._values() if (step - 1) % self._every == 0 else {}
+        self._names = list(values) or self._names
+        self._rows.append((step, torch.stack(list(values.values())) if values else None))
 
     def read(self) -> tuple[dict[str, float], dict[str, list[float]]]:
-        """The latest values, and the series since the last reading: a value for each of `steps`, NaN where nobody
-        looked; waits for the device once."""
-        rows, looked, first = self._rows, self._at, self._first
-        self._rows, self._at, self._first, self.steps = [], [], 0, list(range(first, self._done + 1)) if first else []
-        if not rows:
+        """The latest values, and series with a value for each step since the last `read`, NaN if it was not observed.
+        Waits for the device once."""
+        rows, self._rows = [row for _, row in self._rows], []
+        observed = [index for index, row in enumerate(rows) if row is not None]
+        if not observed:
             return {}, {}
-        seen = torch.stack(rows).cpu()
-        series = torch.full((len(self.steps), len(self._names)), torch.nan)
-        series[torch.tensor(looked) - first] = seen
+        values = torch.stack([row for row in rows if row is not None]).cpu()
+        series = torch.full((len(rows), len(self._names)), torch.nan)
+        series[torch.tensor(observed)] = values
         return (
-            dict(zip(self._names, seen[-1].tolist(), strict=True)),
+            dict(zip(self._names, values[-1].tolist(), strict=True)),
             dict(zip(self._names, series.T.tolist(), strict=True)),
         )
 
-    def close(self) -> None:
-        if self._hook is not None:
-            self._hook.remove()
-
-    def _look(self, norm: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        if norm.training and (self._done < 0 or self._done % self._every == 0):
+    def _observe_norm(self, norm: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        if norm.training and self._step_is_observed:
             x = inputs[0].detach()[:, self.channel].float()
             gamma, beta = (cast(Tensor, p).detach()[self.channel] for p in (norm.weight, norm.bias))
             variance, mean = torch.var_mean(x, correction=0)
-            self._seen = ((gamma.square() - variance).abs(), (beta - mean).abs())
+            self._norm_values = ((gamma.square() - variance).abs(), (beta - mean).abs())
 
+    @torch.no_grad()
     def _values(self) -> dict[str, Tensor]:
         values: dict[str, Tensor] = {}
         if self._weights:
-            lengths = [length.float() for length in torch._foreach_norm(list(self._weights.values()))]
-            named = dict(zip(self._weights, lengths, strict=True))
-            own = [length for name, length in named.items() if name.startswith("weights/l2/")]
-            values = {"weights/l2": torch.stack(own).square().sum().sqrt()} | named
+            # all norms by one kernel on an accelerator; torch's public functions give only the norm of the norms
+            norms = [norm.float() for norm in torch._foreach_norm(list(self._weights.values()))]
+            by_name = dict(zip(self._weights, norms, strict=True))
+            joint = [norm for name, norm in by_name.items() if name.startswith("weights/l2/")]
+            values = {"weights/l2": torch.stack(joint).square().sum().sqrt()} | by_name
         if self._norm is not None:
-            nothing = next(self._norm.parameters()).new_full((), torch.nan, dtype=torch.float32)
-            gamma, beta = self._seen or (nothing, nothing)
+            missing = next(self._norm.parameters()).new_full((), torch.nan, dtype=torch.float32)
+            gamma, beta = self._norm_values or (missing, missing)
             values |= {GAMMA: gamma, BETA: beta}
-            self._seen = None
+            self._norm_values = None
         if self._phis:
-            phi = torch.cat([cast(Tensor, m.phi).detach().flatten() for m in self._phis]).float()
+            phi = torch.cat([module.phi.detach().flatten() for module in self._phis]).float()
             values |= {"phi/mean": phi.mean(), "phi/min": phi.min(), "phi/max": phi.max()}
         return values
 
 
 class Drift:
-    """How far the running statistics have moved since they were last looked at: ||now - then|| / ||then||, by kind."""
+    """How far running statistics have moved since the last `read`: ||now - then|| / ||then||, for means and for
+    variances over the whole model."""
 
     def __init__(self, model: nn.Module) -> None:
         self._kinds: dict[str, list[Tensor]] = {}
@@ -130,10 +124,10 @@ class Drift:
         self._then = self._now()
 
     def after_step(self, step: int) -> None:
-        """Nothing: only what lies between two readings counts."""
+        """Does nothing: only the values at two readings count."""
 
     def read(self) -> tuple[dict[str, float], dict[str, list[float]]]:
-        """`drift/running_mean` and so on; no series; waits for the device once a kind."""
+        """`drift/running_mean` and so on; no series.  Waits for the device once for each kind of statistic."""
         then, self._then = self._then, self._now()
         return {
             f"drift/{kind}": ((now - then[kind]).norm() / then[kind].norm().clamp_min(1e-12)).item()
@@ -145,13 +139,15 @@ class Drift:
 
 
 class ModeGap:
-    """The mean loss of one batch in eval mode less that in training mode, at every reading, as `mode_gap`."""
+    """The mean loss of one batch in eval mode minus that in training mode, taken at every `read`, as `mode_gap`."""
 
     def __init__(self, model: nn.Module, inputs: Tensor, labels: Tensor) -> None:
-        self._model, self._inputs, self._labels = model, inputs, labels
+        self._model = model
+        self._inputs = inputs
+        self._labels = labels
 
     def after_step(self, step: int) -> None:
-        """Nothing: the gap is taken when it is read."""
+        """Does nothing: the gap is taken by `read`."""
 
     def read(self) -> tuple[dict[str, float], dict[str, list[float]]]:
         return {"mode_gap": mode_gap(self._model, self._inputs, self._labels).item()}, {}
@@ -159,34 +155,29 @@ class ModeGap:
 
 @torch.no_grad()
 def mode_gap(model: nn.Module, inputs: Tensor, labels: Tensor) -> Tensor:
-    """The gap for a batch; the model, its buffers and the random generators are left as they were."""
-    modes = [(module, module.training) for module in model.modules()]
-    buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
-    random = random_state(inputs.device)
-    in_training = F.cross_entropy(model.train()(inputs).float(), labels)
-    set_random_state(inputs.device, random)
-    for buffer, before in buffers:
-        buffer.copy_(before)
-    in_evaluation = F.cross_entropy(model.eval()(inputs).float(), labels)
-    for module, training in modes:
-        module.training = training
+    """The gap for a batch.  The model, its buffers and the random generators are left as they were."""
+    with preserve_state(model, inputs.device):
+        in_training = F.cross_entropy(model.train()(inputs).float(), labels)
+    with preserve_state(model, inputs.device):
+        in_evaluation = F.cross_entropy(model.eval()(inputs).float(), labels)
     return in_evaluation - in_training
 
 
 def first_block(model: nn.Module) -> str:
-    """The name of the first numbered module with several convolutions or linear layers, and no such one within it; else
-    of the whole model."""
-    several = [
+    """The name of the first numbered module that has several operations and no such module inside; if there is none,
+    that of the whole model."""
+    candidates = [
         name
         for name, module in model.named_modules()
         if re.search(r"(^|\.)\d+$", name) and sum(w.startswith("weights/l2/") for w, _ in weights_of(module)) > 1
     ]
-    innermost = (name for name in several if not any(other.startswith(f"{name}.") for other in several))
+    innermost = (name for name in candidates if not any(other.startswith(f"{name}.") for other in candidates))
     return next(innermost, "")
 
 
 def weights_of(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """The learned weights of convolutions and linear layers: a layer's own, the raw one behind it, or v and g."""
+    """The learned weights of convolutions and linear layers, by metric name: the weight itself, the parameter that a
+    parametrization computes it from, or v and g of weight normalization."""
     for name, op in module.named_modules():
         if not isinstance(op, Operation):
             continue
@@ -202,6 +193,6 @@ def weights_of(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
 
 
 def is_batch_norm(module: nn.Module) -> bool:
-    """A norm with gamma and beta that keeps running statistics of each channel."""
-    kept = (getattr(module, name, None) for name in ("weight", "bias", "running_mean"))
-    return all(isinstance(value, Tensor) and value.dim() == 1 for value in kept)
+    """Whether the module is a norm with gamma, beta and running statistics, each with a value for each channel."""
+    tensors = (getattr(module, name, None) for name in ("weight", "bias", "running_mean"))
+    return all(isinstance(tensor, Tensor) and tensor.dim() == 1 for tensor in tensors)

@@ -1,4 +1,4 @@
-"""Timing things against each other: warmed up, interleaved round by round in random order, every sample kept."""
+"""Timing pieces of work against each other: warmed up, interleaved in random order, every sample kept."""
 
 from __future__ import annotations
 
@@ -7,45 +7,53 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 import torch
 
 from normbench_cli.device import Stopwatch, synchronize
 
-SMALLEST_LAP_MS = 2.0  # shorter work is repeated within a lap, so that the clock's own cost does not count
-LEAST_WARMUP, MOST_WARMUP = 3, 30
-SETTLED = 0.1
-NOISY = 0.15
+SHORTEST_SAMPLE_MS = 2.0  # shorter work is repeated within a sample, so that the cost of the clock does not count
+MIN_WARMUP, MAX_WARMUP = 3, 30  # calls
+WARM = 0.1  # work is warm once two samples in a row differ by no more than this fraction
+NOISY = 0.15  # the IQR, as a fraction of the median, from which a result is marked as noisy
 BOOTSTRAPS = 2000
+
+Work: TypeAlias = Callable[[], object]
+# (work, device, repeats) -> milliseconds a call: `sample_ms`, or in tests a simulation that takes no time
+Sampler: TypeAlias = Callable[[Work, torch.device, int], float]
 
 
 @dataclass(frozen=True)
 class Timing:
-    """The raw laps of one contender in milliseconds, one a round; `warmup` calls came before."""
+    """The samples of one contender in milliseconds, one from each round.
+
+    warmup: calls before the first sample; repeats: calls in each sample, which is their mean.
+    """
 
     name: str
-    laps: list[float] = field(default_factory=list)
+    samples: list[float] = field(default_factory=list)
     warmup: int = 0
     repeats: int = 1
 
     @property
     def median(self) -> float:
-        return statistics.median(self.laps)
+        return statistics.median(self.samples)
 
     @property
     def iqr(self) -> float:
-        low, high = np.percentile(self.laps, (25, 75))
+        low, high = np.percentile(self.samples, (25, 75))
         return float(high - low)
 
     @property
     def p95(self) -> float:
-        return float(np.percentile(self.laps, 95))
+        return float(np.percentile(self.samples, 95))
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """Contender over reference: the median of the rounds' own ratios with a bootstrap 95 % interval."""
+    """Contender over reference: the median of the ratios of all rounds, with a bootstrap 95 % interval."""
 
     median: float
     low: float
@@ -53,74 +61,83 @@ class Ratio:
 
     @property
     def width(self) -> float:
+        """Of the interval, as a fraction of the median."""
         return (self.high - self.low) / self.median if self.median else 0.0
 
 
 def time_interleaved(
-    work: dict[str, Callable[[], object]],
+    work: dict[str, Work],
     device: torch.device,
     *,
     rounds: int = 20,
     precision: float | None = None,
     reference: str | None = None,
     seconds: float = 60.0,
-    seed: int = 0,
+    rng: random.Random | None = None,
+    sampler: Sampler | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> list[Timing]:
-    """Time all contenders, each once a round, in an order drawn anew every round.
+    """Time all contenders, each once a round, in an order that is shuffled anew for every round.
 
-    With a `precision`, rounds go on until every ratio to `reference` is known that narrowly, or `seconds` are over.
+    With a `precision`, further rounds follow until every ratio to the `reference` (by default the first contender) has
+    an interval that narrow, or until so many `seconds` are over.
     """
-    timings = {name: warm_up(name, function, device) for name, function in work.items()}
-    order, draw, began = list(work), random.Random(seed), time.monotonic()
+    rng, sampler = rng or random.Random(0), sampler or sample_ms
+    timings = {name: warm_up(name, function, device, sampler) for name, function in work.items()}
+    against = timings[reference or next(iter(work))]
+    order = list(work)
+    started = clock()
     done = 0
-    while done < rounds or (precision and time.monotonic() - began < seconds):
-        draw.shuffle(order)
+    while done < rounds or (precision and clock() - started < seconds):
+        rng.shuffle(order)
         for name in order:
-            timings[name].laps.append(lap(work[name], device, timings[name].repeats))
+            timings[name].samples.append(sampler(work[name], device, timings[name].repeats))
         done += 1
-        if done >= rounds and precision and done % 5 == 0:
-            against = timings[reference or order[0]]
-            if all(ratio(t, against).width <= precision for t in timings.values()):
-                break
+        is_checked = precision and done >= rounds and done % 5 == 0
+        if is_checked and all(ratio(timing, against).width <= precision for timing in timings.values()):
+            break
     return list(timings.values())
 
 
-def warm_up(name: str, function: Callable[[], object], device: torch.device) -> Timing:
-    """Call until two laps in a row agree, and at least three times; find how many calls make a lap long enough."""
-    laps: list[float] = []
-    while len(laps) < MOST_WARMUP:
-        laps.append(lap(function, device, 1))
-        if len(laps) >= LEAST_WARMUP and abs(laps[-1] - laps[-2]) <= SETTLED * laps[-2]:
+def warm_up(name: str, work: Work, device: torch.device, sampler: Sampler | None = None) -> Timing:
+    """Call the work until it is warm, at least three times, and find out how many calls make a sample long enough."""
+    sampler = sampler or sample_ms
+    samples: list[float] = []
+    while len(samples) < MAX_WARMUP:
+        samples.append(sampler(work, device, 1))
+        if len(samples) >= MIN_WARMUP and abs(samples[-1] - samples[-2]) <= WARM * samples[-2]:
             break
-    repeats = max(1, int(SMALLEST_LAP_MS / max(min(laps), 1e-4)))
-    return Timing(name, [], len(laps), min(repeats, 1000))
+    repeats = max(1, int(SHORTEST_SAMPLE_MS / max(min(samples), 1e-4)))
+    return Timing(name, [], len(samples), min(repeats, 1000))
 
 
-def lap(function: Callable[[], object], device: torch.device, repeats: int) -> float:
-    watch = Stopwatch(device)
+def sample_ms(work: Work, device: torch.device, repeats: int) -> float:
+    """The time of one call in milliseconds: the mean of so many calls in a row."""
+    stopwatch = Stopwatch(device)
     synchronize(device)
-    watch.mark()
+    stopwatch.mark()
     for _ in range(repeats):
-        function()
-    watch.mark()
-    return watch.laps_ms()[0] / repeats
+        work()
+    stopwatch.mark()
+    return stopwatch.laps_ms()[0] / repeats
 
 
 def ratio(contender: Timing, reference: Timing, seed: int = 0) -> Ratio:
-    pairs = np.array(contender.laps) / np.array(reference.laps)
-    drawn = np.random.default_rng(seed).choice(pairs, (BOOTSTRAPS, len(pairs)))
-    low, high = np.percentile(np.median(drawn, axis=1), (2.5, 97.5))
-    return Ratio(float(np.median(pairs)), float(low), float(high))
+    """The two are compared round by round, as what slows down the machine slows down both of a round."""
+    ratios = np.array(contender.samples) / np.array(reference.samples)
+    resampled = np.random.default_rng(seed).choice(ratios, (BOOTSTRAPS, len(ratios)))
+    low, high = np.percentile(np.median(resampled, axis=1), (2.5, 97.5))
+    return Ratio(float(np.median(ratios)), float(low), float(high))
 
 
 def calibration_spread(device: torch.device) -> float:
-    """How much the time of a fixed piece of work spreads on this machine now: IQR over median."""
+    """How much the time of a fixed piece of work varies on this machine now: its IQR over its median."""
     a = torch.ones(256, 256, device=device)
     timing = warm_up("calibration", lambda: a @ a, device)
-    timing.laps.extend(lap(lambda: a @ a, device, timing.repeats) for _ in range(15))
+    timing.samples.extend(sample_ms(lambda: a @ a, device, timing.repeats) for _ in range(15))
     return timing.iqr / timing.median
 
 
 def is_noisy(spread_before: float, spread_after: float, timing: Timing) -> bool:
-    """Whether the machine or the contender itself was too unsteady to trust the middle."""
+    """Whether the machine or the contender itself varied too much for its median to be trusted."""
     return max(spread_before, spread_after, timing.iqr / timing.median if timing.median else 0.0) > NOISY

@@ -1,4 +1,4 @@
-"""What is profiled: a layer alone at a shape, forward and backward, and the training step of a whole model."""
+"""What is profiled: so far a layer alone, forward and backward on data of a given shape."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from normbench_cli.measure.memory import saved_activation_bytes
 
 @dataclass(frozen=True)
 class Workload:
-    """A piece of work to be timed, what its forward pass keeps for backward, and the layer or model itself."""
+    """Something to be timed."""
 
-    step: Callable[[], object]
-    saved_bytes: int
-    model: nn.Module
+    step: Callable[[], object]  # the work itself
+    saved_bytes: int  # what its forward pass saves for backward
+    model: nn.Module  # the layer or network that it runs
 
 
 def layer_workload(
@@ -30,7 +30,7 @@ def layer_workload(
     amp: str = "off",
     channels_last: bool = False,
 ) -> Workload:
-    """A layer in training mode on normal data of a shape (N, C, ...), forward and backward."""
+    """A layer in training mode, forward and backward, on normally distributed data (N, C, ...)."""
     layer = layer.to(device, dtype).train()
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(shape, generator=generator).to(device, dtype)
@@ -41,11 +41,12 @@ def layer_workload(
 
     def forward() -> Tensor:
         with autocast(device, amp):
-            return layer(x)
+            y: Tensor = layer(x)
+        return y
 
     def step() -> None:
         y = forward()
-        # an identity gives the input back, whose gradient is the one that comes in
+        # an identity returns its input, and the gradient is then the one that comes in
         torch.autograd.grad(y, [x, *layer.parameters()], gradient.to(y.dtype))
 
     return Workload(step, saved_activation_bytes(forward, layer), layer)

@@ -15,7 +15,7 @@ from normbench_cli.config import RunConfig
 from normbench_cli.device import peak_memory_bytes, pick_device, reset_peak_memory, synchronize
 from normbench_cli.engine.evaluate import score
 from normbench_cli.engine.events import Record
-from normbench_cli.engine.loop import train_step
+from normbench_cli.engine.step import train_step
 from normbench_cli.operations import Operation
 from normbench_cli.registry import NORMS
 

@@ -21,7 +21,7 @@ from normbench_cli.engine import checkpoint
 from normbench_cli.engine.damaged_files import new_damage
 from normbench_cli.engine.evaluate import score, score_each
 from normbench_cli.engine.events import Notice
-from normbench_cli.engine.loop import Training
+from normbench_cli.engine.training import Training
 from normbench_cli.errors import NormbenchError
 from normbench_cli.registry import ATTACKS, CORRUPTIONS, DATASETS
 from normbench_cli.runs.train import RunResult, fitting

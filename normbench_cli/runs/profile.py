@@ -13,7 +13,8 @@ from typing import Any
 from normbench_cli import build, paths
 from normbench_cli.config import RunConfig
 from normbench_cli.device import pick_device
-from normbench_cli.engine.loop import saved_bytes, train_step
+from normbench_cli.engine.loop import saved_bytes
+from normbench_cli.engine.step import train_step
 from normbench_cli.errors import UsageError
 from normbench_cli.measure.solver import solver_metrics
 from normbench_cli.measure.timing import Timing, calibration_spread, is_noisy, ratio, time_interleaved
@@ -129,7 +130,7 @@ def record(
             f"warmup_steps@{condition}": float(timing.warmup),
         }
         metrics |= {f"{name}@{condition}": value for name, value in solved[timing.name].items()}
-        store.record(runs[timing.name], metrics, series={f"step_time_ms@{condition}": timing.laps})
+        store.record(runs[timing.name], metrics, series={f"step_time_ms@{condition}": timing.samples})
 
 
 def compare_all(
@@ -148,7 +149,7 @@ def compare_all(
                 "median": timing.median,
                 "iqr": timing.iqr,
                 "p95": timing.p95,
-                "n": len(timing.laps),
+                "n": len(timing.samples),
                 "ratio": times.median,
                 "ratio_low": times.low,
                 "ratio_high": times.high,

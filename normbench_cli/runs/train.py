@@ -15,9 +15,10 @@ from normbench_cli import build, paths
 from normbench_cli.config import RunConfig, make_config
 from normbench_cli.device import pick_device
 from normbench_cli.engine import checkpoint
-from normbench_cli.engine.crossval.statistics import Curves, finished_folds
+from normbench_cli.engine.crossval import Curves, finished_folds
 from normbench_cli.engine.events import Diverged, Notice, Progress, Record
-from normbench_cli.engine.loop import Training, fit
+from normbench_cli.engine.loop import fit
+from normbench_cli.engine.training import Training
 from normbench_cli.errors import NormbenchError, first_sentence
 from normbench_cli.runs.environment import environment
 from normbench_cli.store import Store

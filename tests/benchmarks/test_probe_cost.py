@@ -14,7 +14,7 @@ import pytest
 
 from normbench_cli import build
 from normbench_cli.config import make_config
-from normbench_cli.engine.loop import set_rate, train_step
+from normbench_cli.engine.step import set_learning_rate, train_step
 
 
 def stepping(probes: int, norm: str) -> Iterator[None]:
@@ -24,7 +24,7 @@ def stepping(probes: int, norm: str) -> Iterator[None]:
     for epoch in range(1, 20):
         for batch in run.train.epoch(epoch):
             began = time.perf_counter()
-            set_rate(run)
+            set_learning_rate(run.optimizer, run.lr, run.schedule, run.step / run.steps)
             train_step(run, batch.inputs, batch.labels)
             run.step += 1
             for probe in run.probes:

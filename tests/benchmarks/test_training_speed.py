@@ -27,7 +27,7 @@ from normbench_cli import build
 from normbench_cli.config import make_config
 from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.engine.evaluate import score
-from normbench_cli.engine.loop import set_rate, train_step
+from normbench_cli.engine.step import set_learning_rate, train_step
 from normbench_cli.paths import data_root
 
 TURN = 30  # steps
@@ -59,7 +59,7 @@ def plain_steps(model: nn.Module, seed: int) -> Iterator[None]:
 
 def our_steps(run: Any) -> Iterator[None]:
     for batch in run.train.epoch(1):
-        set_rate(run)
+        set_learning_rate(run.optimizer, run.lr, run.schedule, run.step / run.steps)
         losses, _ = train_step(run, batch.inputs, batch.labels)
         run.step += 1
         yield losses.mean()

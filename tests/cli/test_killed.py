@@ -29,9 +29,9 @@ from sqlalchemy import select
 from normbench_cli import build
 from normbench_cli.cli.main import main
 from normbench_cli.config import make_config
-from normbench_cli.engine import epoch_meter
-from normbench_cli.engine.crossval import folds
-from normbench_cli.engine.crossval.parallel import trained_in_processes
+from normbench_cli.engine.crossval import loop as crossval_loop
+from normbench_cli.engine.crossval.parallel import train_in_processes
+from normbench_cli.engine.training import Training
 from normbench_cli.runs import train
 from normbench_cli.store import Store
 from normbench_cli.store.metric_names import MetricName
@@ -63,7 +63,7 @@ PLACES = {  # a function, and when to die in it
     "rows": (f"{SQL}.do_executemany", "after"),
     "before commit": (f"{SQL}.do_commit", "before"),
     "after commit": (f"{SQL}.do_commit", "after"),
-    "epoch of a fold": ("normbench_cli.engine.crossval.train:score", "before"),
+    "epoch of a fold": ("normbench_cli.engine.crossval.train:evaluate", "before"),
 }
 # all is measured, and that the run has finished or diverged is not written yet
 LAST = [(name, "before commit", "last") for name in RUNS]
@@ -109,7 +109,7 @@ def start(home: Path, words: list[str], prepare: Callable[[], Any] = lambda: Non
         os.environ["NORMBENCH_HOME"] = str(home)
         sys.argv = ["normbench", *words, "-q"]
         torch.set_num_threads(1)  # a pool of threads does not survive a fork
-        epoch_meter.SECONDS_BETWEEN_LOOKS = train.SECONDS_BETWEEN_BEATS = 0
+        Training.progress_interval = train.SECONDS_BETWEEN_BEATS = 0
         os.fsync = lambda handle: None  # a killed process needs it not, and it takes most of the time here
         Store.begin = begin  # type: ignore[method-assign]
         prepare()
@@ -273,7 +273,7 @@ def test_killed_by_the_clock(new_home: Any, whole: Any, number: Any) -> None:
 
 def test_a_killed_cross_validation_leaves_no_process_behind(new_home: Any) -> None:
     def in_processes() -> None:
-        folds.trained = functools.partial(trained_in_processes, workers=2)  # as with two threads
+        crossval_loop.train_folds = functools.partial(train_in_processes, workers=2)  # as with two threads
 
     process, _ = start(new_home(), [*words_of("folds"), "--set", "epochs=100000"], in_processes)
     end, children = time.monotonic() + 60, list[psutil.Process]()

@@ -10,7 +10,8 @@ import pytest
 from torch import Tensor
 
 from normbench_cli.config import RunConfig
-from normbench_cli.engine.loop import Training
+from normbench_cli.engine.step import train_step
+from normbench_cli.engine.training import Training
 from tests.support import RunCommand
 
 TINY = ["--data", "digits:size=8", "--iterations", "2", "--batch-size", "64", "-q"]
@@ -72,18 +73,15 @@ def test_a_cell_that_fails_costs_only_itself(normbench: RunCommand, monkeypatch:
 def test_ctrl_c_ends_in_its_state_with_everything_recorded(
     normbench: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from normbench_cli.engine import loop
-
-    real = loop.train_step
     calls = []
 
-    def interrupt_later(*args: Tensor | Training) -> tuple[Tensor, ...]:
+    def interrupt_later(*args: Any) -> tuple[Tensor, ...]:
         calls.append(1)
         if len(calls) == 30:
             raise KeyboardInterrupt
-        return real(*args)
+        return train_step(*args)
 
-    monkeypatch.setattr(loop, "train_step", interrupt_later)
+    monkeypatch.setattr("normbench_cli.engine.loop.train_step", interrupt_later)
     ended = normbench("train", "--data", "digits:size=8", "--epochs", "9", "--norm", "batchnorm", "-q")
     assert ended.code == 130
     (run,) = json.loads(normbench("runs", "list", "--json").out)["runs"]

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from normbench_cli.datasets import DATASETS
 from normbench_cli.datasets._images.memory import InMemoryImages, Split
-from normbench_cli.engine.groups import GroupTally
+from normbench_cli.engine.groups import GroupMeter
 from normbench_cli.errors import UsageError
 
 
@@ -96,7 +96,7 @@ def test_plain_training_fails_on_the_rare_group(data: InMemoryImages) -> None:
         optimizer.zero_grad()
         torch.autograd.backward(F.cross_entropy(net(data.train.images / 255), data.train.labels))
         optimizer.step()
-    tally = GroupTally(data.group_names)
+    tally = GroupMeter(data.group_names)
     tally.add(net(data.test.images / 255), data.test.labels, groups_of(data.test))
     found = tally.finish()
     assert found["worst_group_accuracy"] < found["accuracy"] - 0.15

@@ -118,7 +118,7 @@ def test_a_damaged_image_is_an_error_with_damaged_fail(place: Path, workers: int
 def test_training_resumes_in_the_middle_of_an_epoch_and_reports_each_damaged_file_once(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("normbench_cli.engine.epoch_meter.SECONDS_BETWEEN_LOOKS", 0)
+    monkeypatch.setattr("normbench_cli.engine.training.Training.progress_interval", 0)
     for name in ("train/a/001.jpg", "train/b/007.jpg", "test/a/002.JPEG"):
         break_file(place / name)
     config = make_config(

@@ -16,7 +16,8 @@ from normbench_cli.config import make_config
 from normbench_cli.datasets._graphs.dataset import make_graph_dataset
 from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.engine.epoch_meter import EpochMeter
-from normbench_cli.engine.loop import set_rate, train_step
+from normbench_cli.engine.evaluate import correct
+from normbench_cli.engine.step import set_learning_rate, train_step
 from normbench_cli.registry import MODELS, NORMS, OBJECTIVES
 
 META = torch.device("meta")
@@ -36,15 +37,16 @@ def step(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     monkeypatch.setattr(build, "load_data", lambda spec: data)
 
     def steps(**values: str) -> None:
-        run = build.build(make_config({"epochs": 1, "batch_size": 6, "data": "cifar10", "amp": "off", **values}))
-        run.model.train()
-        tally = EpochMeter(META)
-        for batch in tally.clocked(run.train.epoch(1)):
-            set_rate(run)
-            tally.add(*train_step(run, batch.inputs, batch.labels))
-        assert tally.steps == 2
-        assert {t.device for t in run.model.state_dict().values()} == {META}
-        assert {p.grad.device for p in run.model.parameters() if p.requires_grad} == {META}
+        training = build.build(make_config({"epochs": 1, "batch_size": 6, "data": "cifar10", "amp": "off", **values}))
+        training.model.train()
+        meter = EpochMeter(META)
+        for batch in meter.timed(training.train.epoch(1)):
+            set_learning_rate(training.optimizer, training.lr, training.schedule, progress=0)
+            losses, outputs = train_step(training, batch.inputs, batch.labels)
+            meter.add(losses, correct(outputs, batch.labels))
+        assert meter.steps == 2
+        assert {t.device for t in training.model.state_dict().values()} == {META}
+        assert {p.grad.device for p in training.model.parameters() if p.grad is not None} == {META}
 
     return steps
 
@@ -64,7 +66,7 @@ def test_every_model_of_graphs(model: str, norm: str) -> None:
     batch, labels = data.batch(torch.tensor([0, 1]))
     torch.nn.functional.cross_entropy(net(batch), labels).backward()
     optimizer.step()
-    assert {p.grad.device for p in net.parameters()} == {META}
+    assert {p.grad.device for p in net.parameters() if p.grad is not None} == {META}
 
 
 @pytest.mark.parametrize("norm", IMAGE_NORMS)

@@ -1,41 +1,81 @@
-"""Scoring: right numbers, from one reading for all disturbances, and the model left as it was."""
+"""Scoring: right numbers, from one pass for all disturbances, and the model left in its mode."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
-from normbench_cli.engine.evaluate import score, score_each
+from normbench_cli.engine.evaluate import Disturbance, score, score_each
+
+
+class Batch(NamedTuple):
+    inputs: Tensor
+    labels: Tensor
+    groups: Tensor | None = None
+
+
+@dataclass
+class Split:
+    """Twelve examples in batches of unequal size; counts how often it is read."""
+
+    batches: list[Batch] = field(
+        default_factory=lambda: [Batch(torch.randn(n, 3), torch.arange(n) % 2) for n in (5, 5, 2)]
+    )
+    passes: int = 0
+    batch_size: int = 5
+    examples: int = 12
+    damaged: None = None
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def epoch(self, number: int = 0, first: int = 0) -> Iterator[Batch]:
+        self.passes += 1
+        return iter(self.batches)
+
+
+class Classifier:
+    """A model in training mode, as it is in the middle of a training."""
+
+    device = torch.device("cpu")
+    group_names = ()
+
+    def __init__(self) -> None:
+        self.model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.9), nn.Linear(4, 2)).train()
+
+    def logits(self, inputs: Tensor) -> Tensor:
+        outputs: Tensor = self.model(inputs)
+        return outputs
 
 
 @pytest.fixture
-def run() -> SimpleNamespace:
+def classifier() -> Classifier:
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.9), nn.Linear(4, 2)).train()
-    return SimpleNamespace(model=model, device=torch.device("cpu"), group_names=(), call=model)
+    return Classifier()
 
 
 @pytest.fixture
-def split() -> SimpleNamespace:
-    batches = [SimpleNamespace(inputs=torch.randn(n, 3), labels=torch.arange(n) % 2, groups=None) for n in (5, 5, 2)]
-    readings = []
-    return SimpleNamespace(epoch=lambda: readings.append(1) or iter(batches), batches=batches, readings=readings)
+def split(classifier: Classifier) -> Split:
+    return Split()
 
 
-def test_one_reading_serves_all_disturbances(run: SimpleNamespace, split: SimpleNamespace) -> None:
-    disturbances = [None, lambda model, x, y: -x, lambda model, x, y: x + y[:, None]]
-    together = score_each(run, split, disturbances)
-    assert len(split.readings) == 1
-    assert together == [score(run, split, disturb) for disturb in disturbances]
-    assert run.model.training
+def test_one_pass_serves_all_disturbances(classifier: Classifier, split: Split) -> None:
+    disturbances: list[Disturbance | None] = [None, lambda model, x, y: -x, lambda model, x, y: x + y[:, None]]
+    together = score_each(classifier, split, disturbances)
+    assert split.passes == 1
+    assert together == [score(classifier, split, disturbance) for disturbance in disturbances]
+    assert len({scores["loss"] for scores in together}) == 3
+    assert classifier.model.training
 
 
-def test_means_are_over_samples(run: SimpleNamespace, split: SimpleNamespace) -> None:
-    found, labels = score(run, split), torch.cat([batch.labels for batch in split.batches])
-    outputs = run.model.eval()(torch.cat([batch.inputs for batch in split.batches]))
-    assert found["loss"] == pytest.approx(F.cross_entropy(outputs, labels).item(), rel=1e-6)
-    assert found["accuracy"] == pytest.approx((outputs.argmax(1) == labels).double().mean().item())
+def test_means_are_over_examples(classifier: Classifier, split: Split) -> None:
+    scores, labels = score(classifier, split), torch.cat([batch.labels for batch in split.batches])
+    outputs = classifier.model.eval()(torch.cat([batch.inputs for batch in split.batches]))
+    assert scores["loss"] == pytest.approx(F.cross_entropy(outputs, labels).item(), rel=1e-6)
+    assert scores["accuracy"] == pytest.approx((outputs.argmax(1) == labels).double().mean().item())

@@ -1,24 +1,31 @@
-"""Training: the same seed gives the same numbers, divergence is seen, the clock and the counts are right."""
+"""Training: the same seed gives the same numbers, divergence is seen, steps and probes are counted right."""
 
 from __future__ import annotations
 
 import io
 import math
+from typing import Any
 
 import pytest
 import torch
-from torch.nn.parameter import Parameter
+from torch import Tensor
 
 from normbench_cli.build import build
 from normbench_cli.config import make_config
-from normbench_cli.engine.events import Diverged, Record
-from normbench_cli.engine.loop import fit, set_rate
+from normbench_cli.engine.events import Diverged, Notice, Progress, Record
+from normbench_cli.engine.loop import fit
+from normbench_cli.engine.training import Training
 
-TINY = {"data": "digits:size=8", "batch_size": 256}
+TINY: dict[str, Any] = {"data": "digits:size=8", "batch_size": 256}
 
 
-def metrics_of(**values: int | str) -> list[dict[str, float]]:
-    return [r.metrics for r in fit(build(make_config(TINY | values))) if isinstance(r, Record) and r.epoch]
+def make(**settings: Any) -> Training:
+    return build(make_config(TINY | settings))
+
+
+def metrics_of(training: Training) -> list[dict[str, float]]:
+    """The results of each epoch: losses and accuracies, no times."""
+    return [results(event.metrics) for event in fit(training) if isinstance(event, Record) and event.epoch]
 
 
 def results(metrics: dict[str, float]) -> dict[str, float]:
@@ -26,34 +33,35 @@ def results(metrics: dict[str, float]) -> dict[str, float]:
 
 
 def test_the_same_config_gives_the_same_numbers_to_the_last_digit() -> None:
-    first, again = (list(map(results, metrics_of(epochs=2))) for _ in range(2))
+    first, again = (metrics_of(make(epochs=2)) for _ in range(2))
     assert first == again
 
 
 def test_another_seed_gives_other_numbers() -> None:
-    assert results(metrics_of(iterations=2)[-1]) != results(metrics_of(iterations=2, seed=1)[-1])
+    assert metrics_of(make(iterations=2)) != metrics_of(make(iterations=2, seed=1))
 
 
 def test_workers_do_not_change_the_numbers() -> None:
-    assert results(metrics_of(iterations=2, workers=2)[-1]) == results(metrics_of(iterations=2)[-1])
+    assert metrics_of(make(iterations=2, workers=2)) == metrics_of(make(iterations=2))
 
 
-def test_a_golden_run() -> None:
-    """Independently computed with plain torch, see `plain_run`: same data, weights, order and arithmetic."""
+PLAIN: dict[str, Any] = {"norm": "batchnorm", "epochs": 1, "schedule": "constant", "lr": 0.05}
+
+
+def test_a_run_equals_a_loop_in_plain_torch() -> None:
     loss, accuracy = plain_run(steps=6)
-    metrics = metrics_of(epochs=1, norm="batchnorm", schedule="constant", lr="0.05")[-1]
+    (metrics,) = metrics_of(make(**PLAIN))
     assert metrics["train/loss"] == pytest.approx(loss, rel=1e-4)
     assert metrics["test/accuracy"] == pytest.approx(accuracy, abs=0.003)
 
 
 def plain_run(steps: int) -> tuple[float, float]:
-    """The run above written out, with none of the engine's code."""
-    config = make_config(TINY | {"norm": "batchnorm", "epochs": 1, "schedule": "constant", "lr": 0.05})
-    run = build(config)
-    net, optimizer = run.model, torch.optim.SGD(run.model.parameters(), 0.05, 0.9, weight_decay=5e-4)
+    """The run above written out: same data, weights and order, with none of the engine's code."""
+    training = make(**PLAIN)
+    net, optimizer = training.model, torch.optim.SGD(training.model.parameters(), 0.05, 0.9, weight_decay=5e-4)
     total = count = 0.0
     net.train()
-    for step, (x, y) in enumerate((b.inputs, b.labels) for b in run.train.epoch(1)):
+    for step, (x, y) in enumerate((batch.inputs, batch.labels) for batch in training.train.epoch(1)):
         assert step < steps
         loss = torch.nn.functional.cross_entropy(net(x), y)
         optimizer.zero_grad()
@@ -62,23 +70,23 @@ def plain_run(steps: int) -> tuple[float, float]:
         total, count = total + loss.item() * len(y), count + len(y)
     net.eval()
     with torch.no_grad():
-        right = sum((net(x).argmax(1) == y).sum().item() for x, y, _ in run.test.epoch())
-    return total / count, right / run.test.examples
+        right = sum(int((net(b.inputs).argmax(1) == b.labels).sum()) for b in training.test.epoch())
+    return total / count, right / training.test.examples
 
 
-def test_iterations_end_in_the_middle_of_an_epoch() -> None:
-    records = [r for r in fit(build(make_config(TINY | {"iterations": 8}))) if isinstance(r, Record)]
-    assert [(r.epoch, r.step) for r in records] == [(None, 0), (1, 6), (2, 8)]
-    assert [len(r.series["train/loss"]) for r in records[1:]] == [6, 2]
-    assert all(lap > 0 for r in records[1:] for lap in r.series["step_time_ms"])
+def test_iterations_can_end_within_an_epoch() -> None:
+    records = [event for event in fit(make(iterations=8)) if isinstance(event, Record)]
+    assert [(record.epoch, record.step) for record in records] == [(None, 0), (1, 6), (2, 8)]
+    assert [len(record.series["train/loss"]) for record in records[1:]] == [6, 2]
+    assert all(milliseconds > 0 for record in records[1:] for milliseconds in record.series["step_time_ms"])
 
 
 def test_a_loss_that_is_not_finite_ends_the_run_after_its_record() -> None:
-    run = fit(build(make_config(TINY | {"norm": "none", "lr": 1e30, "epochs": 3})))
-    records = []
+    events: list[Progress | Record | Notice] = []
     with pytest.raises(Diverged) as stop:
-        records.extend(run)  # what came before stays in the list
-    last = records[-1]
+        events.extend(fit(make(norm="none", lr=1e30, epochs=3)))  # what came before stays in the list
+    last = events[-1]
+    assert isinstance(last, Record)
     assert not math.isfinite(last.metrics["train/loss"])
     losses = last.series["train/loss"]
     assert not math.isfinite(losses[stop.value.step - 1])
@@ -86,47 +94,71 @@ def test_a_loss_that_is_not_finite_ends_the_run_after_its_record() -> None:
 
 
 def test_counting_saved_bytes_leaves_the_model_as_it_was() -> None:
-    run = build(make_config(TINY))
-    before = {name: value.clone() for name, value in run.model.state_dict().items()}
-    first = next(fit(run))
+    training = make()
+    before = {name: value.clone() for name, value in training.model.state_dict().items()}
+    torch.manual_seed(3)
+    first = next(iter(fit(training)))
+    assert isinstance(first, Record)
     assert first.metrics["saved_activation_bytes"] > 1e6
-    torch.testing.assert_close(run.model.state_dict(), before)
+    torch.testing.assert_close(training.model.state_dict(), before, rtol=0, atol=0)
+    drawn = torch.rand(1)
+    torch.manual_seed(3)
+    assert torch.equal(drawn, torch.rand(1))
 
 
 def test_equal_seeds_begin_with_equal_weights_whatever_the_norm() -> None:
-    def weights(norm: str) -> list[Parameter]:
-        return [m.weight for m in build(make_config({"norm": norm})).model.modules() if isinstance(m, torch.nn.Conv2d)]
+    def weights(norm: str) -> list[Tensor]:
+        return [module.weight for module in make(norm=norm).model.modules() if isinstance(module, torch.nn.Conv2d)]
 
     torch.testing.assert_close(weights("none"), weights("batchnorm"))
 
 
-def test_rates_follow_the_schedule_and_keep_their_factor() -> None:
-    run = build(make_config(TINY | {"schedule": "linear", "lr": 0.4, "epochs": 1}))
-    run.optimizer.param_groups[0]["rate_factor"] = 0.5
-    run.step = 3
-    set_rate(run)
-    assert run.optimizer.param_groups[0]["lr"] == pytest.approx(0.4 * (1 - 3 / run.steps) * 0.5)
+class ProbeOfSteps:
+    """Keeps, for each step, its number, the steps that the optimizer had made, and the learning rate."""
+
+    def __init__(self, training: Training) -> None:
+        self.training = training
+        self.seen: list[tuple[int, int, float]] = []
+
+    def after_step(self, step: int) -> None:
+        group = self.training.optimizer.param_groups[0]
+        made = self.training.optimizer.state[group["params"][0]]["step"]
+        self.seen.append((step, int(made), group["lr"]))
+
+    def read(self) -> tuple[dict[str, float], dict[str, list[float]]]:
+        return {"probed": float(len(self.seen))}, {"probed": [float(step) for step, _, _ in self.seen]}
+
+
+def test_probes_and_learning_rate_are_those_of_the_step() -> None:
+    training = make(optimizer="adam", lr=0.4, schedule="linear", iterations=8)
+    probe = ProbeOfSteps(training)
+    training.probes = [probe]
+    events = [event for event in fit(training) if isinstance(event, Record) and event.epoch]
+    assert [step for step, _, _ in probe.seen] == [made for _, made, _ in probe.seen] == list(range(1, 9))
+    assert [lr for _, _, lr in probe.seen] == pytest.approx([0.4 * (1 - done / 8) for done in range(8)])
+    assert [record.metrics["probed"] for record in events] == [6, 8]
+    assert events[0].series["probed"] == [1, 2, 3, 4, 5, 6]
 
 
 @pytest.mark.parametrize("looks", [1, 3])
-def test_training_goes_on_from_any_look_to_the_same_bits(monkeypatch: pytest.MonkeyPatch, looks: int) -> None:
-    """Stopped in the middle of an epoch, put away, and taken up by another process's worth of objects."""
-    monkeypatch.setattr("normbench_cli.engine.epoch_meter.SECONDS_BETWEEN_LOOKS", 0)
-    config = make_config(TINY | {"norm": "augnorm", "iterations": 8})
-    whole = build(config)
-    expected = [results(r.metrics) for r in fit(whole) if isinstance(r, Record) and r.epoch]
+def test_training_continues_from_any_event_to_the_same_bits(looks: int) -> None:
+    """Stopped within an epoch, saved, and continued with new objects as in another process."""
+    settings = {"norm": "augnorm", "iterations": 8}
+    whole = make(**settings)
+    expected = metrics_of(whole)
 
-    stopped = build(config)
-    records = fit(stopped)
+    stopped = make(**settings)
+    stopped.progress_interval = 0
+    events = fit(stopped)
     for _ in range(looks + 1):
-        next(records)
-    file = io.BytesIO()
-    torch.save(stopped.state_dict(), file)
+        event = next(events)
+    assert isinstance(event, Progress)
+    torch.save(stopped.state_dict(), file := io.BytesIO())
     file.seek(0)
-    resumed = build(config)
+    resumed = make(**settings)
     resumed.load_state_dict(torch.load(file, weights_only=True))
     assert 0 < resumed.step < 8
-    again = [results(r.metrics) for r in fit(resumed) if isinstance(r, Record) and r.epoch]
+    again = metrics_of(resumed)
     assert again == expected[-len(again) :]
     for name, value in whole.model.state_dict().items():
         assert torch.equal(resumed.model.state_dict()[name], value), name

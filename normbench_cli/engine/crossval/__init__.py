@@ -6,7 +6,7 @@ How the parts meet:
     fold.py             `FoldPlan`, how all folds are trained, and `Fold`, one fold: a `Learner` and its indices
     train.py            trains one fold with the step, the learning rate and the scoring pass of the main loop
     parallel.py         trains all folds: each in a process of its own if there are cores for it, else in a thread
-    process_tuning.py   what those processes, and this one, change for themselves: malloc, threads, compile workers
+    process_tuning.py   what those processes, and this one, change for themselves: malloc, threads
     statistics.py       curves averaged over folds; the accuracy at three choices of the epoch, with its sd
     loop.py             `cross_validate`, the generator of events that puts it all together
 

@@ -1,4 +1,4 @@
-"""Cross-validation as a generator of events: it trains the folds that are left and reports statistics over all folds."""
+"""Cross-validation as a generator of events: the folds that are left are trained, and all of them summarized."""
 
 from __future__ import annotations
 

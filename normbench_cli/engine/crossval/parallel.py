@@ -2,8 +2,8 @@
 
 Graphs are small, so one training cannot keep two cores busy; two trainings can if they do not share an interpreter.
 Processes are forked, which shares the data and needs no second start.  Where forking is not possible (an accelerator,
-another system) the folds are trained in a thread, so that the caller can still report progress.  Both ways give the same
-bits.
+another system) the folds are trained in a thread, so that the caller can still report progress.  Both ways give the
+same bits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from torch import nn
 
 from normbench_cli.device import has_accelerator, on_accelerator
 from normbench_cli.engine.crossval.fold import Fold, FoldPlan
-from normbench_cli.engine.crossval.process_tuning import disable_compile_workers, one_thread, tune_malloc
+from normbench_cli.engine.crossval.process_tuning import threads, tune_malloc
 from normbench_cli.engine.crossval.train import ScoringBatch, scoring_batches, train_fold
 from normbench_cli.engine.events import Diverged
 from normbench_cli.engine.protocols import FoldData
@@ -83,10 +83,10 @@ def train_in_processes(folds: list[Fold], data: FoldData, plan: FoldPlan, worker
                 receiver, process = start_worker(fold, data, scoring, plan)
                 running[receiver] = process, fold
             ready = wait_for(list(running), PROGRESS_INTERVAL)
-            for receiver in ready:
-                assert isinstance(receiver, Connection)
-                process, fold = running.pop(receiver)
-                receive_result(fold, receiver)
+            for ended in ready:
+                assert isinstance(ended, Connection)
+                process, fold = running.pop(ended)
+                receive_result(fold, ended)
                 process.join()
                 yield fold
             if not ready:
@@ -152,5 +152,5 @@ def compile_before_fork(model: nn.Module, train: torch.Tensor, data: FoldData, p
         if isinstance(module, CompilesAhead):
             module.register_forward_pre_hook(lambda module, inputs: module.compile_ahead(inputs[0]))
     inputs, labels = data.batch(train[: plan.batch_size])
-    with one_thread(), torch.random.fork_rng(devices=[]):
+    with threads(1), torch.random.fork_rng(devices=[]):
         F.cross_entropy(model(inputs), labels).backward()

@@ -1,8 +1,8 @@
 """Training of one fold: the model learns from the other folds' graphs and is scored on all graphs after each epoch.
 
 The step, the learning rate and the scoring pass are those of the main loop (`engine/step.py`, `engine/evaluate.py`).
-What differs is on purpose: the learning rate changes once an epoch, batches are put together from graphs that lie on the
-device, and a split's loss is one sum over all its examples.
+Three things differ on purpose: the learning rate changes once an epoch, batches are put together from graphs that lie
+on the device, and the loss of a split is one sum over all its examples.
 """
 
 from __future__ import annotations

@@ -1,0 +1,80 @@
+"""Folds side by side give the bits of folds one by one, and their processes compile what they need."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from normbench_cli.engine.crossval import cross_validate
+from normbench_cli.engine.crossval.parallel import PROGRESS_INTERVAL, compile_before_fork
+from normbench_cli.engine.crossval.process_tuning import threads
+from normbench_cli.engine.crossval.statistics import CURVES
+from normbench_cli.engine.events import Progress
+from normbench_cli.measure.solver import solver_metrics
+from normbench_cli.norms import NORMS
+from normbench_cli.norms._compile import InductorKernel
+from normbench_cli.norms._ggm import autograd
+from tests.engine.crossval.toy import PLAN, adam, make_model, records_of, rings_and_paths, series_of
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize("norm", ["batchnorm", "graphnorm", "augnorm"])
+def test_folds_side_by_side_equal_folds_one_by_one(norm: str, workers: int) -> None:
+    one_by_one, together = series_of(records_of(norm=norm)), series_of(records_of(norm=norm, workers=workers))
+    assert sorted(one_by_one) == sorted(f"{name}@fold{fold}" for name in CURVES for fold in range(3))
+    assert one_by_one == together  # bit for bit
+
+
+@pytest.fixture
+def always_compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Kernels are compiled anew, whatever the size of their data."""
+    monkeypatch.setenv("NORMBENCH_COMPILE", "always")
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    for kernel in autograd.FORWARD, autograd.MORE, autograd.APPLY, autograd.BACKWARD:
+        monkeypatch.setattr(kernel, "compiled", {})
+
+
+class EasyRows:
+    """Data whose median is found at once."""
+
+    device = torch.device("cpu")
+    labels = torch.arange(40) % 8
+
+    def __len__(self) -> int:
+        return 40
+
+    def batch(self, chosen: Tensor) -> tuple[Tensor, Tensor]:
+        return torch.linspace(-1, 1, 40).unsqueeze(1).expand(40, 8), self.labels
+
+    def chunks(self, max_nodes: int) -> list[tuple[Tensor, Tensor]]:
+        return [self.batch(torch.arange(40))]
+
+
+def test_workers_find_all_their_kernels_compiled(always_compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = NORMS.build("augnorm", num_features=8)
+    compile_before_fork(layer, torch.arange(40), EasyRows(), PLAN)
+    monkeypatch.setattr(InductorKernel, "_compile", lambda *_: pytest.fail("compiled in every process"))
+    hard = torch.randn(41, 8).mul(3).exp()
+    with threads(1):
+        layer(hard.requires_grad_()).sum().backward()
+    assert solver_metrics(layer)["solver/iterations_max"] > 3
+
+
+def test_a_worker_can_compile_a_kernel_that_was_not_compiled_before(
+    always_compiled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The helper processes of the compiler, alive in the parent, do not exist in a forked process."""
+    monkeypatch.setattr(
+        "normbench_cli.engine.crossval.parallel.compile_before_fork",
+        lambda *_: torch.compile(torch.sin)(torch.ones(3)),
+    )
+    waits, limit = 0, 240
+    with threads(2):
+        for event in cross_validate(partial(make_model, "augnorm"), adam, rings_and_paths(), replace(PLAN, epochs=1)):
+            waits += isinstance(event, Progress)
+            assert waits < limit, f"no fold has ended for {limit * PROGRESS_INTERVAL} s"

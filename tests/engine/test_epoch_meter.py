@@ -1,0 +1,85 @@
+"""The counts of an epoch, when a look is due, and the state that a checkpoint holds; no test waits for time to pass."""
+
+from __future__ import annotations
+
+import io
+from typing import NamedTuple
+
+import pytest
+import torch
+from torch import Tensor
+
+from normbench_cli.engine.epoch_meter import EpochMeter
+
+CPU = torch.device("cpu")
+
+
+class Clock:
+    """Seconds that pass when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Batch(NamedTuple):
+    inputs: Tensor  # here the losses that the step gives
+    labels: Tensor = torch.empty(0)
+    groups: None = None
+
+
+def add(meter: EpochMeter, *losses: float) -> None:
+    """A step with these losses, whose every answer is correct."""
+    for batch in meter.timed(iter([Batch(torch.tensor(losses))])):
+        meter.add(batch.inputs, torch.ones(len(losses), dtype=torch.bool))
+
+
+def test_means_are_over_examples_of_batches_of_unequal_size() -> None:
+    meter = EpochMeter(CPU)
+    add(meter, 1.0, 3.0, 5.0)
+    add(meter, 7.0)
+    metrics, series = meter.finish()
+    assert metrics["train/loss"] == 4.0
+    assert metrics["train/accuracy"] == 1.0
+    assert series["train/loss"] == [3.0, 7.0]
+
+
+def test_a_look_is_due_when_the_interval_has_passed_since_the_last_one() -> None:
+    clock = Clock()
+    meter = EpochMeter(CPU, look_every=0.5, clock=clock)
+    add(meter, 2.0)
+    clock.now += 0.5
+    assert not meter.due()
+    clock.now += 0.01
+    assert meter.due()
+    assert meter.peek() == (2.0, 1.0)
+    assert not meter.due()
+
+
+def test_the_rate_counts_examples_since_the_meter_was_restored() -> None:
+    clock = Clock()
+    meter = EpochMeter(CPU, clock=clock)
+    add(meter, 1.0, 1.0)
+    restored = EpochMeter(CPU, clock=clock)
+    restored.load_state_dict(meter.state_dict())
+    add(restored, 1.0, 1.0, 1.0)
+    clock.now += 2.0
+    assert meter.samples_per_s() == 1.0
+    assert restored.samples_per_s() == 1.5
+
+
+def test_a_restored_meter_counts_on() -> None:
+    whole, first = EpochMeter(CPU), EpochMeter(CPU)
+    for meter in (whole, first):
+        add(meter, 1.0, 2.0)
+    torch.save(first.state_dict(), file := io.BytesIO())
+    file.seek(0)
+    rest = EpochMeter(CPU)
+    rest.load_state_dict(torch.load(file, weights_only=True))
+    for meter in (whole, rest):
+        add(meter, torch.nan)
+    assert rest.finish()[1]["train/loss"] == pytest.approx([1.5, torch.nan], nan_ok=True)
+    assert whole.finish()[0]["train/accuracy"] == rest.finish()[0]["train/accuracy"]
+    assert rest.first_bad_step == 1
