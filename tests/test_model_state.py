@@ -28,7 +28,6 @@ def test_modes_buffers_and_generators_are_restored() -> None:
 def test_they_are_restored_after_an_error() -> None:
     model = nn.BatchNorm1d(2).train()
 
-
     def fail() -> None:
         with preserve_state(model):
             model.eval()

@@ -60,7 +60,7 @@ class Probes:
             if not 0 <= self.channel < features:
                 raise ValueError(f"channel is {channel}; the norm has {features}")
             # excluded from tracing: a compiled model would take the step for a constant
-            self._norm.register_forward_hook(torch.compiler.disable(self._observe_norm))  # type: ignore[no-untyped-call]
+            self._norm.register_forward_hook(torch.compiler.disable(self._observe_norm))
 
     def after_step(self, step: int) -> None:
         """A training step has ended; the first is 1.  Keeps its values if it is to be observed."""

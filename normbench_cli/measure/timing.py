@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -66,7 +66,7 @@ class Ratio:
 
 
 def time_interleaved(
-    work: dict[str, Work],
+    work: Mapping[str, Work],
     device: torch.device,
     *,
     rounds: int = 20,
@@ -93,10 +93,13 @@ def time_interleaved(
         for name in order:
             timings[name].samples.append(sampler(work[name], device, timings[name].repeats))
         done += 1
-        is_checked = precision and done >= rounds and done % 5 == 0
-        if is_checked and all(ratio(timing, against).width <= precision for timing in timings.values()):
+        if precision and done >= rounds and done % 5 == 0 and is_precise(timings.values(), against, precision):
             break
     return list(timings.values())
+
+
+def is_precise(timings: Iterable[Timing], reference: Timing, precision: float) -> bool:
+    return all(ratio(timing, reference).width <= precision for timing in timings)
 
 
 def warm_up(name: str, work: Work, device: torch.device, sampler: Sampler | None = None) -> Timing:

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parameter import Parameter
 
-from normbench_cli.measure.probes import Drift, ModeGap, Probes, first_block, mode_gap
+from normbench_cli.measure.probes import Drift, ModeGap, Probes, first_block, is_batch_norm, mode_gap
 from normbench_cli.models import MODELS
 
 
@@ -57,9 +57,9 @@ def test_norms_of_the_weights_of_the_first_block() -> None:
 
 def test_the_chosen_channel_of_the_first_batch_norm() -> None:
     net = resnet()
-    norm = next(m for m in net.get_submodule(first_block(net)).modules() if isinstance(m, nn.BatchNorm2d))
-    nn.init.normal_(norm.weight)
-    nn.init.normal_(norm.bias)
+    norm = next(m for m in net.get_submodule(first_block(net)).modules() if is_batch_norm(m))
+    for parameter in norm.parameters():
+        nn.init.normal_(parameter)
     seen: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def keep(norm: nn.Module, inputs: tuple[Tensor], output: Tensor) -> None:

@@ -12,8 +12,8 @@ would switch glibc's own adjustment off for the rest of the process, the trim th
 Threads.  A worker computes on one thread, as there are as many workers as the parent had threads.  The kernels for the
 workers are compiled on one thread too (`threads(1)`): a kernel is compiled for a number of threads.
 
-Compile workers.  inductor compiles in helper processes of its own, which a forked worker does not have and would wait for.
-That is settled where inductor is called, in `norms/_compile.py`: in a process that has a parent it uses no helpers.
+Compile workers.  inductor compiles in helper processes of its own, which a forked worker does not have and would wait
+for.  That is settled where inductor is called, in `norms/_compile.py`: in a process that has a parent it uses none.
 """
 
 from __future__ import annotations
