@@ -84,7 +84,8 @@ def row_of(outcome: RunResult, attacks: Sequence[str]) -> dict[str, str]:
     for spec in attacks:
         row[spec] = f"{metrics[f'test/accuracy@{spec}']:.2%}"
         row[f"{spec} lost"] = f"{metrics[f'test/accuracy_drop@{spec}']:.2%}"
-        row[f"{spec} clip only"] = f"{metrics[f'test/accuracy_clip_only@{spec}']:.2%}"
+        if (clipped := metrics.get(f"test/accuracy_clip_only@{spec}")) is not None:
+            row[f"{spec} clip only"] = f"{clipped:.2%}"
     return row
 
 
