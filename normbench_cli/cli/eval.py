@@ -14,7 +14,7 @@ from normbench_cli.registry import ATTACKS, CORRUPTIONS
 from normbench_cli.registry.spec import expand, split_list
 
 if TYPE_CHECKING:
-    from normbench_cli.runs.evaluate import Cell, Notice
+    from normbench_cli.runs.evaluate import CorruptionCase, Notice
     from normbench_cli.runs.train import RunResult
 
 
@@ -54,7 +54,7 @@ def evaluate(
     attacks = list(dict.fromkeys(map(ATTACKS.canonical, wanted)))
     for spec in attacks:
         ATTACKS.build(spec)
-    cells, notes = evaluation.select(corruption or [])
+    cells, notes = evaluation.parse_cases(corruption or [])
     for note in notes:
         hint(note, quiet)
     with Store.open(db, create=False) as store:
@@ -89,7 +89,7 @@ def row_of(outcome: RunResult, attacks: Sequence[str]) -> dict[str, str]:
     return row
 
 
-def corruption_rows(outcome: RunResult, cells: Sequence[Cell]) -> list[dict[str, str]]:
+def corruption_rows(outcome: RunResult, cells: Sequence[CorruptionCase]) -> list[dict[str, str]]:
     """Corruptions down, severities across, with the mean of each and of those that count."""
     metrics = outcome.metrics
     severities = sorted({cell.severity for cell in cells})
@@ -109,7 +109,7 @@ def corruption_rows(outcome: RunResult, cells: Sequence[Cell]) -> list[dict[str,
 
 
 @contextmanager
-def progress(total: int, quiet: bool) -> Iterator[Callable[[Sequence[Cell] | Notice], None]]:
+def progress(total: int, quiet: bool) -> Iterator[Callable[[Sequence[CorruptionCase] | Notice], None]]:
     """Which corruption is being measured, on stderr if that is a terminal; and what there is to say."""
     from rich.console import Console
     from rich.progress import Progress
@@ -120,7 +120,7 @@ def progress(total: int, quiet: bool) -> Iterator[Callable[[Sequence[Cell] | Not
     with Progress(console=console, disable=quiet or not total or not console.is_terminal, transient=True) as bars:
         task, begun = bars.add_task("", total=total), 0
 
-        def watch(news: Sequence[Cell] | Notice) -> None:
+        def watch(news: Sequence[CorruptionCase] | Notice) -> None:
             nonlocal begun
             if isinstance(news, Notice):
                 if not quiet:

@@ -1,4 +1,8 @@
-"""Common corruptions of images, at five severities."""
+"""Common corruptions of images, at five severities.
+
+Each family is a file; `base.py` holds what they share, `optics.py` the image processing, `cases.py` what a command asks
+for.
+"""
 
 from normbench_cli.registry import CORRUPTIONS
 

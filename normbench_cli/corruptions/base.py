@@ -1,29 +1,50 @@
-"""What corruptions share: a severity, randomness that belongs to each image alone, and the published way to round.
+"""What corruptions share: a severity, a random stream for each image, and the published way of rounding.
 
-The families, their definitions and the tables of their strengths are those of Hendrycks & Dietterich, "Benchmarking
-Neural Network Robustness to Common Corruptions and Perturbations" (2019).
+The families, their definitions and their parameters are those of Hendrycks & Dietterich, "Benchmarking Neural Network
+Robustness to Common Corruptions and Perturbations" (2019).  Their code needs OpenCV, scikit-image and ImageMagick,
+which pip cannot install.  Here NumPy, SciPy and Pillow do the same, so that every installation can corrupt images and
+all random numbers come from one generator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from normbench_cli.errors import UsageError
 
 SEVERITIES = (1, 2, 3, 4, 5)
-SMALL = 64  # images whose shorter side is at most this long take CIFAR-10-C's strengths, larger ones ImageNet-C's
-LUMA = (0.299, 0.587, 0.114)  # what red, green and blue add to brightness
-Array = np.ndarray[Any, Any]
+CIFAR_MAX_SIDE = 64  # the longest shorter side of an image that takes CIFAR-10-C's parameters
+LUMA_WEIGHTS = (0.299, 0.587, 0.114)  # of red, green and blue
+Image = NDArray[np.uint8]  # (H, W, C)
+Pixels = NDArray[np.float64]  # (H, W, C), 0-1
 Table = Literal["auto", "cifar", "imagenet"]
 
 
+class CorruptibleData(Protocol):
+    """What a corruption reads of a data set."""
+
+    @property
+    def channels(self) -> int: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one image: channels, height, width."""
+        ...
+
+    @property
+    def test(self) -> Any:
+        """The test split, of the data set's own type."""
+        ...
+
+
 class Corruption:
-    """Images in, the same images corrupted out: uint8 (N, C, H, W), or pixels 0-1 as floating-point numbers.
+    """Corrupts images (N, C, H, W), given as uint8 or as floating-point numbers in 0-1; the result has the same type.
 
     severity: 1 to 5.
     """
@@ -34,7 +55,7 @@ class Corruption:
         self.severity = severity
 
     def __call__(self, images: Tensor, first: int = 0) -> Tensor:
-        """`first`: where in the test set the first of these images stands."""
+        """first: the index of the first of these images in the test set."""
         if images.dim() != 4:
             raise UsageError(f"images of shape {tuple(images.shape)} cannot be corrupted", "give them as (N, C, H, W)")
         if not images.is_floating_point():
@@ -46,71 +67,78 @@ class Corruption:
         """The same for uint8 images."""
         raise NotImplementedError
 
-    def check(self, data_name: str, data: Any) -> None:
-        """Say in one line why the images of this data set cannot be corrupted so, before any work is done."""
+    def check_data(self, data_name: str, data: CorruptibleData) -> None:
+        """Raise an error, before any work is done, if the images of this data set cannot be corrupted."""
 
 
-class Generated(Corruption):
-    """A corruption computed image by image.
+class GeneratedCorruption(Corruption):
+    """A corruption that is computed image by image, on the CPU.
 
-    Each image has a random stream of its own, from the seed and its place in the test set: it comes out the same in a
-    batch of any size, on any device, and a severity differs from another by its strength, not by other draws.  The work
-    is done on the CPU.  Values are cut off to whole numbers, not rounded, as the published files were made.
+    Each image has a random stream of its own, seeded by `seed` and the image's index in the test set.  So the result
+    does not depend on batch size or device, and severities differ in strength, not in their random draws.  Values are
+    truncated to whole numbers, not rounded, as in the published files.
 
-    severity: 1 to 5; seed: of the randomness; table: strengths of CIFAR-10-C (cifar), of ImageNet-C (imagenet), or by
-    the shorter side of the images, CIFAR-10-C's up to 64 pixels (auto).
+    severity: 1 to 5; seed: of the random streams; table: parameters of CIFAR-10-C (cifar) or ImageNet-C (imagenet), or
+    chosen by the images' shorter side, CIFAR-10-C's up to 64 pixels (auto).
     """
 
-    cifar: ClassVar[Sequence[Any]]
+    cifar: ClassVar[Sequence[Any]]  # the parameters of each severity, for `corrupt_image`
     imagenet: ClassVar[Sequence[Any]]
-    channels: ClassVar[tuple[int, ...]] = ()  # how many the images may have; empty: any number
+    channels: ClassVar[tuple[int, ...]] = ()  # the permitted numbers of channels; empty permits any
 
     def __init__(self, severity: int, seed: int = 0, table: Table = "auto") -> None:
         super().__init__(severity)
         if not 0 <= seed < 2**63:
             raise ValueError(f"seed is {seed}; give 0 or more")
-        self.seed, self.table = seed, table
+        self.seed = seed
+        self.table = table
 
-    def corrupt(self, images: Tensor, first: int) -> Tensor:
-        self.need_channels(images.shape[1])
-        level = self.level(min(images.shape[2:]))
-        pixels = images.permute(0, 2, 3, 1).contiguous().cpu().numpy()
-        changed = np.empty_like(pixels)
-        for place, image in enumerate(pixels):
-            stream = np.random.Philox(key=np.array([self.seed, first + place], dtype=np.uint64))
-            found = self.change(image, level, np.random.Generator(stream))
-            changed[place] = found if found.dtype == np.uint8 else np.clip(found, 0, 1) * 255
-        return torch.from_numpy(changed).permute(0, 3, 1, 2).contiguous().to(images.device)
+    def corrupt_image(self, image: Image, level: Any, rng: np.random.Generator) -> Image | Pixels:
+        """One image, corrupted.  Floating-point results are clipped to 0-1 afterwards.
 
-    def level(self, side: int) -> Any:
-        """The published strength for images of this size."""
-        return (self.cifar if self.takes_cifar(side) else self.imagenet)[self.severity - 1]
-
-    def takes_cifar(self, side: int) -> bool:
-        return self.table == "cifar" or (self.table == "auto" and side <= SMALL)
-
-    def change(self, image: Array, level: Any, draw: np.random.Generator) -> Array:
-        """One image, uint8 (H, W, C), corrupted: as uint8, or as floating-point numbers, cut off to 0-1 afterwards."""
+        level: the parameters of the severity, an entry of `cifar` or `imagenet`.
+        """
         raise NotImplementedError
 
-    def check(self, data_name: str, data: Any) -> None:
-        self.need_channels(data.channels)
+    def corrupt(self, images: Tensor, first: int) -> Tensor:
+        self.check_channels(images.shape[1])
+        level = self.level(min(images.shape[2:]))
+        pixels = images.permute(0, 2, 3, 1).contiguous().cpu().numpy()
+        corrupted = np.empty_like(pixels)
+        for position, image in enumerate(pixels):
+            stream = np.random.Philox(key=np.array([self.seed, first + position], dtype=np.uint64))
+            found = self.corrupt_image(image, level, np.random.Generator(stream))
+            corrupted[position] = found if found.dtype == np.uint8 else np.clip(found, 0, 1) * 255
+        return torch.from_numpy(corrupted).permute(0, 3, 1, 2).contiguous().to(images.device)
 
-    def need_channels(self, channels: int) -> None:
+    def level(self, side: int) -> Any:
+        """The published parameters for images of this size."""
+        return (self.cifar if self.uses_cifar_table(side) else self.imagenet)[self.severity - 1]
+
+    def uses_cifar_table(self, side: int) -> bool:
+        return self.table == "cifar" or (self.table == "auto" and side <= CIFAR_MAX_SIDE)
+
+    def check_data(self, data_name: str, data: CorruptibleData) -> None:
+        self.check_channels(data.channels)
+
+    def check_channels(self, channels: int) -> None:
         if self.channels and channels not in self.channels:
-            kind = getattr(type(self), "normbench_entry", None)
+            entry = getattr(type(self), "normbench_entry", None)  # set by the registry; an outside class may have none
             raise UsageError(
-                f"{kind.name if kind else type(self).__name__} is not defined for images of {channels} channel(s)",
+                f"{entry.name if entry else type(self).__name__} is not defined for images of {channels} channel(s)",
                 f"it takes {' or '.join(map(str, self.channels))}",
             )
 
 
-def grey(image: Array) -> Array:
-    """The brightness of every pixel, (H, W, 1); an image of one channel is its own."""
-    return (image @ np.array(LUMA))[..., None] if image.shape[2] == 3 else image
+def luma(pixels: Pixels) -> Pixels:
+    """The brightness of every pixel, (H, W, 1); an image of one channel is returned as it is."""
+    if pixels.shape[2] != 3:
+        return pixels
+    weighted: Pixels = (pixels @ np.array(LUMA_WEIGHTS))[..., None]
+    return weighted
 
 
-def coloured(colour: Sequence[float], channels: int) -> Array:
-    """A colour given in red, green, blue (0-255) for an image of three channels, or its brightness for one of one."""
-    values = np.array(colour) / 255
-    return values if channels == 3 else np.array([values @ np.array(LUMA)])
+def color_for(color: Sequence[float], channels: int) -> NDArray[np.float64]:
+    """A color in red, green, blue (0-255) as values in 0-1: three for a color image, its luma for a gray one."""
+    values = np.array(color) / 255
+    return values if channels == 3 else np.array([values @ np.array(LUMA_WEIGHTS)])

@@ -1,30 +1,29 @@
-"""Frost: photographs of it laid over the image.  It needs the five photographs of the published sets."""
+"""Frost: photographs of it added to the image.  It needs the five photographs of the published sets."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from PIL import Image
+from PIL import Image as PILImage
 
-from normbench_cli.corruptions.base import Array, Generated, Table, grey
+from normbench_cli.corruptions.base import GeneratedCorruption, Image, Pixels, Table, luma
 from normbench_cli.errors import NormbenchError
 from normbench_cli.paths import data_root
 from normbench_cli.registry import CORRUPTIONS
 
-PICTURES = ("frost1.png", "frost2.png", "frost3.png", "frost4.jpg", "frost5.jpg")  # there is a sixth, never drawn
-PACKAGE = "imagecorruptions"  # brings the photographs along; nothing of it is imported
+PHOTOGRAPHS = ("frost1.png", "frost2.png", "frost3.png", "frost4.jpg", "frost5.jpg")  # the sixth is never drawn
+PACKAGE = "imagecorruptions"  # contains the photographs; it is never imported
 
 
 @CORRUPTIONS.register("frost", paper="Hendrycks & Dietterich 2019", family="weather", files=True)
-class Frost(Generated):
-    """A random piece of one of five photographs of frost laid over the image: a x + b frost.
+class Frost(GeneratedCorruption):
+    """A random crop of one of five photographs of frost, added to the image: a x + b frost.
 
-    The photographs are looked for in the folder `frost` of the data folder and in the package imagecorruptions, as
-    `pip install --no-deps imagecorruptions-imaug` puts it there.  A level is a and b.
+    The photographs are looked for in the folder `frost` of the data folder and in the package imagecorruptions, where
+    `pip install --no-deps imagecorruptions-imaug` puts them.  A level is a and b.
     """
 
     cifar = ((1, 0.2), (1, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45))
@@ -33,47 +32,49 @@ class Frost(Generated):
 
     def __init__(self, severity: int, seed: int = 0, table: Table = "auto") -> None:
         super().__init__(severity, seed, table)
-        self._folder = folder_of_pictures()
+        self._folder = find_photographs()
 
-    def change(self, image: Array, level: Any, draw: np.random.Generator) -> Array:
+    def corrupt_image(self, image: Image, level: tuple[float, float], rng: np.random.Generator) -> Pixels:
         height, width, channels = image.shape
-        picture = read(self._folder / PICTURES[draw.integers(len(PICTURES))])
-        if self.takes_cifar(min(height, width)):
-            picture = picture[2::5, 2::5]  # what resizing to a fifth without smoothing gives
-        picture = covering(picture, height, width)
+        photograph = read_photograph(self._folder / PHOTOGRAPHS[rng.integers(len(PHOTOGRAPHS))])
+        if self.uses_cifar_table(min(height, width)):
+            photograph = photograph[2::5, 2::5]  # equal to resizing to a fifth without smoothing
+        photograph = enlarge_to_cover(photograph, height, width)
         top, left = (
-            draw.integers(there - size + 1) for there, size in zip(picture.shape, (height, width), strict=False)
+            rng.integers(there - size + 1) for there, size in zip(photograph.shape, (height, width), strict=False)
         )
-        piece = picture[top : top + height, left : left + width] / 255
-        return level[0] * image / 255 + level[1] * (piece if channels == 3 else grey(piece))
+        crop = photograph[top : top + height, left : left + width] / 255
+        frosted: Pixels = level[0] * image / 255 + level[1] * (crop if channels == 3 else luma(crop))
+        return frosted
 
 
-def folder_of_pictures() -> Path:
+def find_photographs() -> Path:
+    """The folder that holds them."""
     package = find_spec(PACKAGE)
     installed = (package.submodule_search_locations if package else None) or ()
     places = [data_root() / "frost", *(Path(place) / "frost" for place in installed)]
     for folder in places:
-        if all((folder / name).is_file() for name in PICTURES):
+        if all((folder / name).is_file() for name in PHOTOGRAPHS):
             return folder
     raise NormbenchError(
-        f"frost needs its five photographs, {PICTURES[0]} to {PICTURES[-1]}, which are not in {places[0]}",
-        "put them there, or run `pip install --no-deps imagecorruptions-imaug`, which brings them",
+        f"frost needs its five photographs, {PHOTOGRAPHS[0]} to {PHOTOGRAPHS[-1]}, which are not in {places[0]}",
+        "put them there, or run `pip install --no-deps imagecorruptions-imaug`, which contains them",
     )
 
 
-@lru_cache(maxsize=len(PICTURES))
-def read(path: Path) -> Array:
+@lru_cache(maxsize=len(PHOTOGRAPHS))
+def read_photograph(path: Path) -> Image:
     try:
-        with Image.open(path) as file:
+        with PILImage.open(path) as file:
             return np.array(file.convert("RGB"))
-    except (OSError, SyntaxError, ValueError) as error:  # what PIL raises on a file that ends early or is none
+    except (OSError, SyntaxError, ValueError) as error:  # Pillow raises any of these for a damaged file
         raise NormbenchError(f"{path} cannot be read as an image", "copy it again") from error
 
 
-def covering(picture: Array, height: int, width: int) -> Array:
-    """The picture, enlarged if the image is larger than it."""
-    factor = max(height / picture.shape[0], width / picture.shape[1])
+def enlarge_to_cover(photograph: Image, height: int, width: int) -> Image:
+    """The photograph, enlarged if the image is larger."""
+    factor = max(height / photograph.shape[0], width / photograph.shape[1])
     if factor <= 1:
-        return picture
-    size = round(picture.shape[1] * factor + 0.5), round(picture.shape[0] * factor + 0.5)
-    return np.array(Image.fromarray(picture).resize(size, Image.Resampling.BILINEAR))
+        return photograph
+    size = round(photograph.shape[1] * factor + 0.5), round(photograph.shape[0] * factor + 0.5)
+    return np.array(PILImage.fromarray(photograph).resize(size, PILImage.Resampling.BILINEAR))

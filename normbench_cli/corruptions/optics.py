@@ -1,20 +1,22 @@
-"""Ways to mix and move pixels that several corruptions are made of.  Images are (H, W, C)."""
+"""Image processing that several corruptions are made of.  Images are (H, W, C)."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import ndimage
 
-from normbench_cli.corruptions.base import Array
+from normbench_cli.corruptions.base import Image, Pixels
 
 
-def smoothed(image: Array, sigma: float) -> Array:
-    """Normal blur in height and width, cut off after four standard deviations; the border goes on as it ends."""
-    return ndimage.gaussian_filter(image, (sigma, sigma, 0), mode="nearest", truncate=4.0)
+def gaussian_blur(image: Pixels, sigma: float) -> Pixels:
+    """Blur in height and width, truncated after four standard deviations; the border is continued by its own values."""
+    blurred: Pixels = ndimage.gaussian_filter(image, (sigma, sigma, 0), mode="nearest", truncate=4.0)
+    return blurred
 
 
-def disk(radius: float, sigma: float) -> Array:
-    """The weights of a disk; the rim is softened over three pixels, over five if the disk is large."""
+def disk(radius: float, sigma: float) -> NDArray[np.float64]:
+    """The weights of a disk, whose rim is blurred over three pixels, or over five if the disk is large."""
     half, reach = (8, 1) if radius <= 8 else (int(radius), 2)
     place = np.arange(-half, half + 1)
     inside = (place[:, None] ** 2 + place**2 <= radius**2).astype(float)
@@ -25,18 +27,23 @@ def disk(radius: float, sigma: float) -> Array:
     return inside
 
 
-def origins(steps: Array, reach: int) -> Array:
-    """Where each pixel's value comes from, as flat places, when pixels take a neighbour's value one after another.
+def shuffle_sources(steps: NDArray[np.int64], reach: int) -> NDArray[np.int64]:
+    """The flat index of the pixel from which each pixel gets its value when they are replaced one after another.
 
-    steps: (2, H, W), each pixel's way to its neighbour, down and right.  The last pixel is first, and none within
-    `reach` of the border moves.  So a neighbour further on has taken another's value by then, and is followed to it.
+    steps: (2, H, W), the step from each pixel to the one it is replaced by, down and right.  The last pixel is first.
+    Pixels within `reach` of the border are not replaced.
+
+    A pixel that steps to a later one finds it replaced already, so its source is followed further.  With the pixels
+    0 1 2 3 and the steps 0 +1 +1 -2, pixel 3 takes the value of 1; then 2 takes that of 3, which is 1; then 1 takes
+    that of 2, which is its own.  The sources are 0 1 1 1.  Computed: from 0 2 3 1, pixels 1 and 2 point forward and
+    take the source of their target, which gives 0 3 1 1, and 1 does it again.
     """
     _, height, width = steps.shape
     own = np.arange(height * width)
-    way = np.zeros((height, width), dtype=np.int64)
+    offset = np.zeros((height, width), dtype=np.int64)
     inner = slice(reach + 1, height - reach + 1), slice(reach + 1, width - reach + 1)
-    way[inner] = (steps[0] * width + steps[1])[inner]
-    source = own + way.ravel()
+    offset[inner] = (steps[0] * width + steps[1])[inner]
+    source: NDArray[np.int64] = own + offset.ravel()
     unfinished = source > own
     while (here := np.flatnonzero(unfinished)).size:
         there = source[here]
@@ -44,11 +51,9 @@ def origins(steps: Array, reach: int) -> Array:
     return source
 
 
-def dragged(image: Array, radius: int, sigma: float, degrees: float) -> Array:
-    """ImageMagick's motion blur: a mean over 2 radius + 1 pixels in one direction, with normal weights from the start.
-
-    uint8 in and out, rounded as ImageMagick does.
-    """
+def motion_blur(image: Image, radius: int, sigma: float, degrees: float) -> Image:
+    """ImageMagick's motion blur: a mean over 2 radius + 1 pixels in one direction, with weights exp(-i^2 / 2 sigma^2)
+    for the pixel i steps away.  Rounded as ImageMagick does."""
     taps = np.arange(2 * radius + 1)
     weights = np.exp(-(taps**2) / (2 * sigma**2))
     weights /= weights.sum()
@@ -62,11 +67,11 @@ def dragged(image: Array, radius: int, sigma: float, degrees: float) -> Array:
     return np.rint(blurred).astype(np.uint8)
 
 
-def enlarged(image: Array, factor: float) -> Array:
-    """The middle of the image, enlarged to its size."""
+def clipped_zoom(image: Pixels, factor: float) -> Pixels:
+    """The center of the image, enlarged to the size of the image."""
     height, width, _ = image.shape
     rows, columns = int(np.ceil(height / factor)), int(np.ceil(width / factor))
     top, left = (height - rows) // 2, (width - columns) // 2
-    whole = ndimage.zoom(image[top : top + rows, left : left + columns], (factor, factor, 1), order=1)
+    whole: Pixels = ndimage.zoom(image[top : top + rows, left : left + columns], (factor, factor, 1), order=1)
     top, left = (whole.shape[0] - height) // 2, (whole.shape[1] - width) // 2
     return whole[top : top + height, left : left + width]

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from normbench_cli.corruptions.base import SEVERITIES, Array, Corruption
+from normbench_cli.corruptions.base import SEVERITIES, CorruptibleData, Corruption
 from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.paths import data_root
 from normbench_cli.registry import CORRUPTIONS
@@ -37,10 +38,10 @@ Name = Literal[
 ]
 
 
-class Published(Corruption):
-    """The test images of a data set as a published file has them: `<name>.npy`, the whole set once for each severity.
+class PublishedCorruption(Corruption):
+    """The test images of a data set as a published file holds them: `<name>.npy`, the whole set once for each severity.
 
-    The images that are given are not looked at: only their place in the test set matters.
+    The images that are passed are ignored: only their index in the test set matters.
     """
 
     data: ClassVar[str]  # the data set whose test images these are
@@ -52,23 +53,25 @@ class Published(Corruption):
         self.name = name
 
     def corrupt(self, images: Tensor, first: int) -> Tensor:
-        stored = read(self.path(self.name))
+        stored = read_array(self.path(self.name))
         start = (self.severity - 1) * (len(stored) // len(SEVERITIES)) + first
         rows = torch.from_numpy(np.array(stored[start : start + len(images)]))
         return rows.permute(0, 3, 1, 2).contiguous().to(images.device)
 
-    def check(self, data_name: str, data: Any) -> None:
+    def check_data(self, data_name: str, data: CorruptibleData) -> None:
         if data_name != self.data:
             raise UsageError(
                 f"{self.folder} is made of {self.data}'s test images, and the run's data is {data_name}",
-                "name corruptions without it, such as fog, or all; they are generated for any images",
+                "use corruptions without it, such as fog, or all; they are generated for any images",
             )
-        labels, images = read(self.path("labels")), read(self.path(self.name))
+        labels, images = read_array(self.path("labels")), read_array(self.path(self.name))
         whole = len(SEVERITIES) * len(data.test)
         if images.dtype != np.uint8 or images.shape != (whole, *data.shape[1:], data.channels):
-            raise damaged(self.path(self.name), f"holds {images.dtype} of shape {images.shape}")
+            raise damaged_file(self.path(self.name), f"holds {images.dtype} of shape {images.shape}")
         if not np.array_equal(labels, np.tile(data.test.labels.numpy(), len(SEVERITIES))):
-            raise damaged(self.path("labels"), f"does not hold the labels of {self.data}'s test images, five times")
+            raise damaged_file(
+                self.path("labels"), f"does not hold the labels of {self.data}'s test images, five times"
+            )
 
     @classmethod
     def path(cls, name: str) -> Path:
@@ -83,33 +86,39 @@ class Published(Corruption):
 
     @classmethod
     def names(cls) -> list[str]:
-        """The corruptions whose files are there, in the paper's order."""
+        """The corruptions whose files are there, in the paper's order; if there are none, the first one, whose file
+        is then reported as missing."""
         cls.path("labels")
-        there = [name for name in get_args(Name) if (data_root() / cls.folder / f"{name}.npy").is_file()]
-        return there or [get_args(Name)[0]]  # which is then said to be missing
+        present = [name for name in get_args(Name) if (data_root() / cls.folder / f"{name}.npy").is_file()]
+        return present or [get_args(Name)[0]]
 
 
 @CORRUPTIONS.register("cifar10c", paper="Hendrycks & Dietterich 2019", data="cifar10")
-class Cifar10C(Published):
+class Cifar10C(PublishedCorruption):
     """CIFAR-10-C as published, for cifar10: CIFAR-10-C/<name>.npy and labels.npy in the data folder."""
 
-    data, folder, archive = "cifar10", "CIFAR-10-C", "CIFAR-10-C.tar (Zenodo record 2535967)"
+    data = "cifar10"
+    folder = "CIFAR-10-C"
+    archive = "CIFAR-10-C.tar (Zenodo record 2535967)"
 
 
 @CORRUPTIONS.register("cifar100c", paper="Hendrycks & Dietterich 2019", data="cifar100")
-class Cifar100C(Published):
+class Cifar100C(PublishedCorruption):
     """CIFAR-100-C as published, for cifar100: CIFAR-100-C/<name>.npy and labels.npy in the data folder."""
 
-    data, folder, archive = "cifar100", "CIFAR-100-C", "CIFAR-100-C.tar (Zenodo record 3555552)"
+    data = "cifar100"
+    folder = "CIFAR-100-C"
+    archive = "CIFAR-100-C.tar (Zenodo record 3555552)"
 
 
-def read(path: Path) -> Array:
-    """A file's numbers, left on the disk until they are asked for."""
+def read_array(path: Path) -> NDArray[Any]:
+    """The array of a file, memory-mapped."""
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        stored: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
-        raise damaged(path, "ends early or is no .npy file") from error
+        raise damaged_file(path, "ends early or is no .npy file") from error
+    return stored
 
 
-def damaged(path: Path, what: str) -> NormbenchError:
+def damaged_file(path: Path, what: str) -> NormbenchError:
     return NormbenchError(f"{path} {what}", "unpack it again from the archive")

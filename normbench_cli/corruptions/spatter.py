@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 from scipy import ndimage
 
-from normbench_cli.corruptions.base import Array, Generated, coloured
+from normbench_cli.corruptions.base import GeneratedCorruption, Image, Pixels, color_for
 from normbench_cli.registry import CORRUPTIONS
 
-WATER, MUD = (175, 238, 238), (63, 42, 20)
-WEAK, STRONG = 50, 150  # slopes at which an edge goes on and at which it begins
-FAR = 20  # pixels from an edge after which distance counts no more
+WATER, MUD = (175, 238, 238), (63, 42, 20)  # red, green, blue
+LOW_THRESHOLD, HIGH_THRESHOLD = 50, 150  # of Canny's edges: slopes at which an edge continues and at which it begins
+MAX_DISTANCE = 20  # pixels from an edge, beyond which distance has no effect
 EMBOSS = np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]])  # light from one corner
+SpatterLevel = tuple[float, float, float, float, float, bool]
 
 
 @CORRUPTIONS.register("spatter", paper="Hendrycks & Dietterich 2019", family="weather", extra=True)
-class Spatter(Generated):
-    """Blurred normal noise above a threshold is where the lens is wet; water shines by its edges, mud covers.
+class Spatter(GeneratedCorruption):
+    """The lens is wet where blurred Gaussian noise exceeds a threshold; water shines at its edges, mud covers.
 
-    A level is mean and sd of the noise, its blur, the threshold, how bright the water is or how far the mud's rim
-    reaches, and whether it is mud.
+    A level is mean and sd of the noise, its blur, the threshold, the brightness of water or the blur of the mud's rim,
+    and whether it is mud.
     """
 
     cifar = (
@@ -40,63 +40,80 @@ class Spatter(Generated):
     )
     channels = (1, 3)
 
-    def change(self, image: Array, level: Any, draw: np.random.Generator) -> Array:
+    def corrupt_image(self, image: Image, level: SpatterLevel, rng: np.random.Generator) -> Pixels:
         mean, sd, blur, threshold, strength, mud = level
-        liquid = mean + sd * draw.standard_normal(image.shape[:2])
+        liquid = mean + sd * rng.standard_normal(image.shape[:2])
         liquid = ndimage.gaussian_filter(liquid, blur, mode="nearest", truncate=4.0)
         liquid[liquid < threshold] = 0
         pixels = image / 255
         if mud:
             cover = ndimage.gaussian_filter((liquid > threshold).astype(float), strength, mode="nearest", truncate=4.0)
             cover = np.where(cover < 0.8, 0, cover)[..., None]
-            return pixels * (1 - cover) + cover * coloured(MUD, image.shape[2])
-        shine = glints((liquid.clip(0, 1) * 255).astype(np.uint8))[..., None]
-        return pixels + strength * shine * coloured(WATER, image.shape[2])
+            muddy: Pixels = pixels * (1 - cover) + cover * color_for(MUD, image.shape[2])
+            return muddy
+        shine = water_highlights((liquid.clip(0, 1) * 255).astype(np.uint8))[..., None]
+        wet: Pixels = pixels + strength * shine * color_for(WATER, image.shape[2])
+        return wet
 
 
-def glints(liquid: Array) -> Array:
-    """How bright water of this depth (uint8) is, 0-1: depth times an embossed map of the distance to its edges."""
-    border = edges(liquid)
-    distance = ndimage.distance_transform_edt(~border) if border.any() else np.full(liquid.shape, FAR)
-    distance = np.minimum(distance, FAR)
-    relief = equalized(ndimage.uniform_filter(distance, 3, mode="mirror").astype(np.uint8))
-    relief = ndimage.correlate(relief.astype(float), EMBOSS, mode="mirror").clip(0, 255)
-    light = liquid * np.rint(ndimage.uniform_filter(relief, 3, mode="mirror"))
+def water_highlights(depth: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """The brightness of water of this depth (H, W), 0-1: depth times an embossed map of the distance to its edges."""
+    edges = canny_edges(depth)
+    distance = ndimage.distance_transform_edt(~edges) if edges.any() else np.full(depth.shape, MAX_DISTANCE)
+    distance = np.minimum(distance, MAX_DISTANCE)
+    relief = equalize_histogram(ndimage.uniform_filter(distance, 3, mode="mirror").astype(np.uint8))
+    embossed = ndimage.correlate(relief.astype(float), EMBOSS, mode="mirror").clip(0, 255)
+    light: NDArray[np.float64] = depth * np.rint(ndimage.uniform_filter(embossed, 3, mode="mirror"))
     return light / light.max() if light.any() else light
 
 
-def edges(picture: Array) -> Array:
-    """Canny's edges: the crests of the slope that are steep somewhere, followed as long as they are not flat."""
+def canny_edges(picture: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Canny's edges (H, W): crests of the slope, continued while they exceed the low threshold, if they exceed the high
+    one somewhere.
+
+    The slope of a pixel is the sum of its absolute Sobel derivatives.  A crest exceeds both neighbors in the direction
+    of the slope, which is rounded to level, steep or one of the diagonals.  In a row 0 0 100 100 of equal rows, the
+    slopes are 0 400 400 0 and the direction is level; `>` to the left and `>=` to the right keep one of the two equal
+    crests, so the edge is 0 1 0 0.
+    """
     values = picture.astype(int)
     down, right = (ndimage.sobel(values, axis, mode="nearest") for axis in (0, 1))
     slope = np.pad(abs(down) + abs(right), 1)
     height, width = picture.shape
 
-    def neighbour(dy: int, dx: int) -> Array:
+    def neighbor(dy: int, dx: int) -> NDArray[np.int64]:
+        """The slope of the pixel dy below and dx to the right of each."""
         return slope[1 + dy : 1 + dy + height, 1 + dx : 1 + dx + width]
 
-    here, tangent = neighbour(0, 0), np.tan(np.pi / 8)
+    here, tangent = neighbor(0, 0), np.tan(np.pi / 8)
     level, steep = abs(down) < tangent * abs(right), abs(right) < tangent * abs(down)
-    falling = (down < 0) == (right < 0)
-    along = np.where(
-        falling, np.maximum(neighbour(-1, -1), neighbour(1, 1)), np.maximum(neighbour(-1, 1), neighbour(1, -1))
+    falling = (down < 0) == (right < 0)  # from the upper left to the lower right
+    diagonal = np.where(
+        falling, np.maximum(neighbor(-1, -1), neighbor(1, 1)), np.maximum(neighbor(-1, 1), neighbor(1, -1))
     )
     crest = np.select(
         [level, steep],
-        [(here > neighbour(0, -1)) & (here >= neighbour(0, 1)), (here > neighbour(-1, 0)) & (here >= neighbour(1, 0))],
-        here > along,
+        [
+            (here > neighbor(0, -1)) & (here >= neighbor(0, 1)),
+            (here > neighbor(-1, 0)) & (here >= neighbor(1, 0)),
+        ],
+        here > diagonal,
     )
-    pieces, _ = ndimage.label(crest & (here > WEAK), np.ones((3, 3)))
-    begun = np.unique(pieces[crest & (here > STRONG)])
+    pieces, _ = ndimage.label(crest & (here > LOW_THRESHOLD), np.ones((3, 3)))
+    begun = np.unique(pieces[crest & (here > HIGH_THRESHOLD)])
     return np.isin(pieces, begun[begun > 0])
 
 
-def equalized(picture: Array) -> Array:
-    """Grey values (uint8) spread so that each range of them is as frequent as another."""
+def equalize_histogram(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Map gray values so that equal ranges of them are equally frequent; the smallest value becomes 0.
+
+    The values 5 5 7 9 become 0 0 128 255: of the two pixels above the smallest, one half and all have at most 7 and 9.
+    """
     counts = np.bincount(picture.ravel(), minlength=256)
     first = np.flatnonzero(counts)[0]
     rest = picture.size - counts[first]
     if rest == 0:
         return picture
     counts[: first + 1] = 0
-    return np.rint(counts.cumsum() * (255 / rest)).astype(np.uint8)[picture]
+    table: NDArray[np.uint8] = np.rint(counts.cumsum() * (255 / rest)).astype(np.uint8)
+    return table[picture]

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
-from normbench_cli.corruptions.base import Array, Generated, grey
-from normbench_cli.corruptions.optics import dragged, enlarged
+from normbench_cli.corruptions.base import GeneratedCorruption, Image, Pixels, luma
+from normbench_cli.corruptions.optics import clipped_zoom, motion_blur
 from normbench_cli.registry import CORRUPTIONS
+
+SnowLevel = tuple[float, float, float, float, int, float, float]
 
 
 @CORRUPTIONS.register("snow", paper="Hendrycks & Dietterich 2019", family="weather")
-class Snow(Generated):
-    """Flakes that fall in two directions, over an image that is paler.
+class Snow(GeneratedCorruption):
+    """Flakes that fall in two directions, over a paler image.
 
-    Flakes are normal noise, enlarged, above a threshold, drawn out by motion; of the image, a share is replaced by
-    max(x, 1.5 brightness + 0.5).  A level is mean and sd of the noise, its enlargement, the threshold, radius and sigma
-    of the motion, and the share of the image that stays.
+    Flakes are Gaussian noise, enlarged, above a threshold, with motion blur.  A fraction of the image is replaced by
+    max(x, 1.5 luma + 0.5).  A level is mean and sd of the noise, its enlargement, the threshold, radius and sigma of
+    the motion blur, and the fraction of the image that stays.
     """
 
     cifar = (
@@ -36,40 +37,44 @@ class Snow(Generated):
     )
     channels = (1, 3)
 
-    def change(self, image: Array, level: Any, draw: np.random.Generator) -> Array:
+    def corrupt_image(self, image: Image, level: SnowLevel, rng: np.random.Generator) -> Pixels:
         mean, sd, factor, threshold, radius, sigma, stays = level
-        noise = enlarged(mean + sd * draw.standard_normal((*image.shape[:2], 1)), factor)
-        noise = np.where(noise < threshold, 0, noise.clip(0, 1) * 255).astype(np.uint8)
-        flakes = dragged(noise, radius, sigma, draw.uniform(-135, -45)) / 255
+        noise = clipped_zoom(mean + sd * rng.standard_normal((*image.shape[:2], 1)), factor)
+        flakes = np.where(noise < threshold, 0, noise.clip(0, 1) * 255).astype(np.uint8)
+        falling = motion_blur(flakes, radius, sigma, rng.uniform(-135, -45)) / 255
         pixels = image / 255
-        pale = np.maximum(pixels, 1.5 * grey(pixels) + 0.5)
-        return stays * pixels + (1 - stays) * pale + flakes + np.rot90(flakes, 2)
+        pale = np.maximum(pixels, 1.5 * luma(pixels) + 0.5)
+        snowy: Pixels = stays * pixels + (1 - stays) * pale + falling + np.rot90(falling, 2)
+        return snowy
 
 
 @CORRUPTIONS.register("fog", paper="Hendrycks & Dietterich 2019", family="weather")
-class Fog(Generated):
-    """A cloud added to the image, both scaled back to the image's brightest value: (x + c cloud) max / (max + c).
+class Fog(GeneratedCorruption):
+    """A plasma fractal added to the image, scaled to keep the image's largest value: (x + c fog) max / (max + c).
 
-    A level is c and how fast the cloud's detail loses height.
+    A level is c, and how fast the fractal's detail loses height.
     """
 
     cifar = ((0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75))
     imagenet = ((1.5, 2), (2, 2), (2.5, 1.7), (2.5, 1.5), (3, 1.4))
 
-    def change(self, image: Array, level: Any, draw: np.random.Generator) -> Array:
+    def corrupt_image(self, image: Image, level: tuple[float, float], rng: np.random.Generator) -> Pixels:
         amount, decay = level
         pixels = image / 255
         height, width, _ = image.shape
         side = 1 << (max(height, width) - 1).bit_length()
-        veil = cloud(side, decay, draw)[:height, :width, None]
+        fog = plasma_fractal(side, decay, rng)[:height, :width, None]
         brightest = pixels.max()
-        return (pixels + amount * veil) * brightest / (brightest + amount)
+        foggy: Pixels = (pixels + amount * fog) * brightest / (brightest + amount)
+        return foggy
 
 
-def cloud(side: int, decay: float, draw: np.random.Generator) -> Array:
-    """A random landscape of heights 0-1 by the diamond-square method, without edges; `side` is a power of two.
+def plasma_fractal(side: int, decay: float, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Random heights (side, side) in 0-1 by the diamond-square method, periodic at the borders.
 
-    Points half way between known ones get their mean and a uniform deviation, whose size falls by decay^2 each time.
+    Points halfway between known ones get their mean and a uniform deviation, whose size falls by decay^2 each time.
+
+    side: a power of two.
     """
     heights = np.zeros((side, side))
     step, size = side, 1.0
@@ -77,8 +82,8 @@ def cloud(side: int, decay: float, draw: np.random.Generator) -> Array:
         half = step // 2
         corners = heights[::step, ::step]
 
-        def deviation(shape: tuple[int, ...] = corners.shape, size: float = size) -> Array:
-            return draw.uniform(-size, size, shape)
+        def deviation(shape: tuple[int, ...] = corners.shape, size: float = size) -> NDArray[np.float64]:
+            return rng.uniform(-size, size, shape)
 
         beside = corners + np.roll(corners, -1, 1)
         below = corners + np.roll(corners, -1, 0)
@@ -88,18 +93,20 @@ def cloud(side: int, decay: float, draw: np.random.Generator) -> Array:
         heights[half::step, ::step] = (below + middles + np.roll(middles, 1, 1)) / 4 + deviation()
         step, size = half, size / decay**2
     heights -= heights.min()
-    return heights / heights.max()
+    scaled: NDArray[np.float64] = heights / heights.max()
+    return scaled
 
 
 @CORRUPTIONS.register("brightness", paper="Hendrycks & Dietterich 2019", family="weather")
-class Brightness(Generated):
-    """Every pixel's largest value raised by c, up to 1, its hue and saturation kept: x (max + c) / max."""
+class Brightness(GeneratedCorruption):
+    """Every pixel's largest value is raised by c, up to 1, with hue and saturation unchanged: x (max + c) / max."""
 
     cifar = (0.05, 0.1, 0.15, 0.2, 0.3)
     imagenet = (0.1, 0.2, 0.3, 0.4, 0.5)
 
-    def change(self, image: Array, level: Any, draw: np.random.Generator) -> Array:
+    def corrupt_image(self, image: Image, level: float, rng: np.random.Generator) -> Pixels:
         pixels = image / 255
         value = pixels.max(2, keepdims=True)
         raised = np.minimum(value + level, 1)
-        return np.where(value > 0, pixels * raised / np.where(value > 0, value, 1), raised)
+        bright: Pixels = np.where(value > 0, pixels * raised / np.where(value > 0, value, 1), raised)
+        return bright

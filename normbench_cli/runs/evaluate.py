@@ -14,7 +14,7 @@ from normbench_cli import build, paths
 from normbench_cli.attacks.protocols import ClipsInputs
 from normbench_cli.config import RunConfig, make_config
 from normbench_cli.corruptions.base import SEVERITIES, Corruption
-from normbench_cli.corruptions.selection import Cell, select
+from normbench_cli.corruptions.cases import CorruptionCase, parse_cases
 from normbench_cli.datasets._images.batches import Standardize
 from normbench_cli.device import pick_device
 from normbench_cli.engine import checkpoint
@@ -27,17 +27,17 @@ from normbench_cli.registry import ATTACKS, CORRUPTIONS, DATASETS
 from normbench_cli.runs.train import RunResult, fitting
 from normbench_cli.store import Store
 
-Watch = Callable[[Sequence[Cell] | Notice], None]
-__all__ = ["Cell", "Notice", "check", "evaluate", "select"]
+Watch = Callable[[Sequence[CorruptionCase] | Notice], None]
+__all__ = ["CorruptionCase", "Notice", "check", "evaluate", "parse_cases"]
 
 
-def check(run_id: str, store: Store, cells: Sequence[Cell]) -> None:
+def check(run_id: str, store: Store, cells: Sequence[CorruptionCase]) -> None:
     """Find out what cannot work before anything is measured."""
     config = config_of(run_id, store)
     if cells:
         data, name = build.load_data(config.data), DATASETS.parse(config.data).entry.name
         for cell in cells:
-            CORRUPTIONS.build(cell.spec).check(name, data)
+            CORRUPTIONS.build(cell.spec).check_data(name, data)
 
 
 def config_of(run_id: str, store: Store) -> RunConfig:
@@ -54,7 +54,7 @@ def evaluate(
     store: Store,
     device_name: str = "auto",
     attacks: Sequence[str] = (),
-    cells: Sequence[Cell] = (),
+    cells: Sequence[CorruptionCase] = (),
     watch: Watch = lambda news: None,
 ) -> RunResult:
     """Score a finished run's checkpoint, and add what was measured to the run, one part after the other.
@@ -82,7 +82,7 @@ def evaluate(
 
 
 def measured(
-    training: Training, data: Any, attacks: Sequence[str], cells: Sequence[Cell], watch: Watch
+    training: Training, data: Any, attacks: Sequence[str], cells: Sequence[CorruptionCase], watch: Watch
 ) -> Iterator[dict[str, float]]:
     """What there is to record, in parts that are complete in themselves."""
     metrics = {f"test/{name}": value for name, value in score(training, training.test).items()}
@@ -90,7 +90,7 @@ def measured(
     for spec in attacks:
         metrics |= attacked(training, data, spec, clean)
     yield metrics
-    errors: dict[Cell, float] = {}
+    errors: dict[CorruptionCase, float] = {}
     for kind, same in groupby(cells, key=lambda cell: cell.kind):
         metrics, by_severity, cells_of_kind = {}, {}, list(same)
         watch(cells_of_kind)
@@ -105,11 +105,11 @@ def measured(
         yield means
 
 
-def mean_errors(errors: Mapping[Cell, float]) -> dict[str, float]:
+def mean_errors(errors: Mapping[CorruptionCase, float]) -> dict[str, float]:
     """The mean over the corruptions that were measured at all severities, and how many they are; of one alone, none."""
     metrics: dict[str, float] = {}
     for group in dict.fromkeys(cell.group for cell in errors):
-        counted = [error for cell, error in errors.items() if cell.group == group and cell.counts]
+        counted = [error for cell, error in errors.items() if cell.group == group and cell.in_mean]
         if len(counted) > 1:
             where = f"@{group}" if group else ""
             metrics[f"test/mean_corruption_error{where}"] = fmean(counted)

@@ -1,4 +1,4 @@
-"""A data folder of the test's own, with photographs of frost that are none."""
+"""A data folder of the test's own, with plain pictures in the place of the photographs of frost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from normbench_cli.corruptions.frost import PICTURES
+from normbench_cli.corruptions.frost import PHOTOGRAPHS
 
 
 @pytest.fixture(autouse=True)
@@ -21,10 +21,10 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def frost(data_folder: Path) -> Path:
-    """The folder of five pictures, each of one grey: 150, 160, ... 190."""
+    """The folder of five pictures, each of one gray value: 150, 160, ... 190."""
     folder = data_folder / "frost"
     folder.mkdir()
-    for number, name in enumerate(PICTURES):
-        grey = np.full((300, 260, 3), 150 + 10 * number, np.uint8)
-        Image.fromarray(grey).save(folder / name, quality=100)
+    for number, name in enumerate(PHOTOGRAPHS):
+        gray = np.full((300, 260, 3), 150 + 10 * number, np.uint8)
+        Image.fromarray(gray).save(folder / name, quality=100)
     return folder

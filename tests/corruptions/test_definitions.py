@@ -1,4 +1,4 @@
-"""What each corruption must do by its definition, on images where that is known."""
+"""What each corruption does by its definition, on images for which the result is known."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import torch
 from scipy import ndimage
 
 from normbench_cli.corruptions import CORRUPTIONS
-from normbench_cli.corruptions.optics import disk, dragged, enlarged, origins
-from normbench_cli.corruptions.weather import cloud
+from normbench_cli.corruptions.digital import Saturate
+from normbench_cli.corruptions.optics import clipped_zoom, disk, motion_blur, shuffle_sources
+from normbench_cli.corruptions.spatter import canny_edges, equalize_histogram
+from normbench_cli.corruptions.weather import Brightness, plasma_fractal
 from normbench_cli.errors import NormbenchError
 
-# mean change of `waves()` by an independent implementation with ImageNet-C's strengths (imagecorruptions-imaug 1.1.5)
-ELSEWHERE = {
+# mean change of `waves()` by another implementation with ImageNet-C's strengths (imagecorruptions-imaug 1.1.5)
+REFERENCE = {
     "gaussian_blur": (3.116, 10.473, 19.275, 27.047, 36.120),
     "defocus_blur": (7.459, 12.076, 22.663, 32.195, 39.748),
     "zoom_blur": (11.403, 14.784, 18.022, 20.726, 22.840),
@@ -29,29 +31,31 @@ ELSEWHERE = {
 
 def run(spec: str, image: np.ndarray) -> np.ndarray:
     """One image (H, W, C), corrupted."""
-    return CORRUPTIONS.build(spec)(torch.from_numpy(image).permute(2, 0, 1)[None])[0].permute(1, 2, 0).numpy()
+    corrupted: torch.Tensor = CORRUPTIONS.build(spec)(torch.from_numpy(image).permute(2, 0, 1)[None])
+    return corrupted[0].permute(1, 2, 0).numpy()
 
 
-def plain(*colour: int, side: int = 32) -> np.ndarray:
-    return np.full((side, side, len(colour)), colour, np.uint8)
+def plain(*color: int, side: int = 32) -> np.ndarray:
+    return np.full((side, side, len(color)), color, np.uint8)
 
 
 def waves() -> np.ndarray:
     y, x, c = np.mgrid[:48, :48, :3]
-    return (128 + 100 * np.sin(x / 3 + c) * np.cos(y / (4 + c))).astype(np.uint8)
+    values: np.ndarray = 128 + 100 * np.sin(x / 3 + c) * np.cos(y / (4 + c))
+    return values.astype(np.uint8)
 
 
 @pytest.mark.parametrize("severity", range(1, 6))
-@pytest.mark.parametrize("name", ELSEWHERE)
-def test_as_strong_as_elsewhere(name: str, severity: int) -> None:
+@pytest.mark.parametrize("name", REFERENCE)
+def test_strengths_equal_those_of_another_implementation(name: str, severity: int) -> None:
     found = run(f"{name}:severity={severity},table=imagenet", waves())
-    assert np.abs(found.astype(float) - waves()).mean() == pytest.approx(ELSEWHERE[name][severity - 1], abs=0.05)
+    assert np.abs(found.astype(float) - waves()).mean() == pytest.approx(REFERENCE[name][severity - 1], abs=0.05)
 
 
-def test_contrast_draws_every_channel_to_its_mean() -> None:
+def test_contrast_moves_every_channel_towards_its_mean() -> None:
     image = plain(50, 200)
     image[::2, :, 0] = 151
-    found = run("contrast:severity=2", image)  # half the way to 100.5, and cut off
+    found = run("contrast:severity=2", image)  # halfway to 100.5, truncated
     assert {*found[::2, :, 0].flat} == {125}
     assert {*found[1::2, :, 0].flat} == {75}
     assert abs(found[:, :, 1].astype(int) - 200).max() <= 1
@@ -60,15 +64,15 @@ def test_contrast_draws_every_channel_to_its_mean() -> None:
 def test_brightness_raises_the_largest_value_and_keeps_the_hue() -> None:
     assert run("brightness:severity=5", plain(200, 100, 0))[0, 0].tolist() == [255, 127, 0]
     assert run("brightness:severity=2", plain(0, 0, 0))[0, 0].tolist() == [25, 25, 25]
-    assert run("brightness:severity=2", plain(100))[0, 0].tolist() == [125]  # 100 + 25.5, cut off
+    assert run("brightness:severity=2", plain(100))[0, 0].tolist() == [125]  # 100 + 25.5, truncated
 
 
 @pytest.mark.parametrize("severity", range(1, 6))
-def test_colours_are_what_the_standard_library_makes_of_them(severity: int) -> None:
+def test_brightness_and_saturate_equal_the_standard_librarys_hsv(severity: int) -> None:
     image = np.random.default_rng(0).integers(0, 256, (8, 8, 3)).astype(np.uint8)
     image[0, 0] = 90
-    raised = CORRUPTIONS.find("brightness").load().cifar[severity - 1]
-    factor, offset = CORRUPTIONS.find("saturate").load().cifar[severity - 1]
+    raised = Brightness.cifar[severity - 1]
+    factor, offset = Saturate.cifar[severity - 1]
     for name in ("brightness", "saturate"):
         found = run(f"{name}:severity={severity}", image)
         for pixel, (red, green, blue) in zip(found.reshape(-1, 3), image.reshape(-1, 3) / 255, strict=True):
@@ -82,28 +86,28 @@ def test_colours_are_what_the_standard_library_makes_of_them(severity: int) -> N
 
 
 def test_noise_has_its_published_size() -> None:
-    grey, side = 128, 128
-    image = plain(grey, side=side)
+    gray, side = 128, 128
+    image = plain(gray, side=side)
 
     def noise(name: str) -> np.ndarray:
-        return run(f"{name}:severity=3,table=cifar", image).astype(float) - grey
+        return run(f"{name}:severity=3,table=cifar", image).astype(float) - gray
 
     assert noise("gaussian_noise").std() == pytest.approx(0.08 * 255, rel=0.03)
-    assert noise("speckle_noise").std() == pytest.approx(0.12 * grey, rel=0.03)
-    assert noise("shot_noise").std() == pytest.approx(255 * (grey / 255 / 100) ** 0.5, rel=0.03)
+    assert noise("speckle_noise").std() == pytest.approx(0.12 * gray, rel=0.03)
+    assert noise("shot_noise").std() == pytest.approx(255 * (gray / 255 / 100) ** 0.5, rel=0.03)
     hit = run("impulse_noise:severity=5,table=cifar", image)
-    assert {*hit.flat} == {0, grey, 255}
-    assert (hit != grey).mean() == pytest.approx(0.07, abs=0.01)
-    assert (hit == 255).sum() / (hit != grey).sum() == pytest.approx(0.5, abs=0.06)
+    assert {*hit.flat} == {0, gray, 255}
+    assert (hit != gray).mean() == pytest.approx(0.07, abs=0.01)
+    assert (hit == 255).sum() / (hit != gray).sum() == pytest.approx(0.5, abs=0.06)
 
 
 @pytest.mark.parametrize("reach", [1, 2, 4])
-def test_glass_takes_neighbours_as_the_published_loop_does(reach: int) -> None:
-    """Plainly, with numpy's views: the assignment looks like an exchange, and copies."""
+def test_glass_blur_replaces_pixels_as_the_published_loop_does(reach: int) -> None:
+    """The loop assigns between views of one array: it looks like an exchange, and copies."""
     draw = np.random.default_rng(0)
     image = draw.integers(0, 256, (20, 16, 3)).astype(np.uint8)
     steps = draw.integers(-reach, reach, (2, 20, 16))
-    found = image.reshape(-1, 3)[origins(steps, reach)].reshape(image.shape)
+    found = image.reshape(-1, 3)[shuffle_sources(steps, reach)].reshape(image.shape)
     for h in range(20 - reach, reach, -1):
         for w in range(16 - reach, reach, -1):
             down, right = steps[:, h, w]
@@ -111,55 +115,68 @@ def test_glass_takes_neighbours_as_the_published_loop_does(reach: int) -> None:
     assert np.array_equal(found, image)
 
 
-def test_a_disk_is_even_and_round() -> None:
+def test_the_example_of_replaced_pixels_holds() -> None:
+    """As the docstring of `shuffle_sources` computes it, in the middle of an image whose border stays."""
+    steps = np.zeros((2, 4, 7), dtype=np.int64)
+    steps[1, 2, 2:6] = 0, 1, 1, -2
+    assert shuffle_sources(steps, 1)[2 * 7 + 2 : 2 * 7 + 6].tolist() == [16, 17, 17, 17]
+
+
+def test_the_examples_of_edges_and_equalization_hold() -> None:
+    step = np.tile(np.array([0, 0, 100, 100], np.uint8), (4, 1))
+    assert canny_edges(step).astype(int).tolist() == [[0, 1, 0, 0]] * 4
+    assert equalize_histogram(np.array([[5, 5, 7, 9]], np.uint8)).tolist() == [[0, 0, 128, 255]]
+
+
+def test_a_disk_is_uniform_and_symmetric() -> None:
     weights = disk(3, 0.1)
     assert weights.sum() == pytest.approx(1)
     assert np.allclose(weights, weights.T)
-    assert np.unique(weights.round(12)).tolist() == pytest.approx([0, 1 / 29])  # 29 points within 3 of the middle
+    assert np.unique(weights.round(12)).tolist() == pytest.approx([0, 1 / 29])  # 29 points within 3 of the center
     assert disk(10, 0.5).shape == (21, 21)
 
 
-def test_motion_leaves_a_one_sided_trail() -> None:
+def test_motion_blur_leaves_a_one_sided_trail() -> None:
     image = np.zeros((21, 21, 1), np.uint8)
     image[10, 10] = 255
     weights = np.exp(-(np.arange(13) ** 2) / 2 / 1.5**2)
     trail = np.rint(255 * weights / weights.sum())
-    assert dragged(image, 6, 1.5, 0)[10, 10::-1, 0].tolist() == trail[:11].tolist()
-    assert dragged(image, 6, 1.5, 90)[10::-1, 10, 0].tolist() == trail[:11].tolist()
-    assert dragged(image, 6, 1.5, 0)[10, 11:].sum() == 0
-    assert dragged(plain(77), 6, 1.5, 30).tolist() == plain(77).tolist()
+    assert motion_blur(image, 6, 1.5, 0)[10, 10::-1, 0].tolist() == trail[:11].tolist()
+    assert motion_blur(image, 6, 1.5, 90)[10::-1, 10, 0].tolist() == trail[:11].tolist()
+    assert motion_blur(image, 6, 1.5, 0)[10, 11:].sum() == 0
+    assert motion_blur(plain(77), 6, 1.5, 30).tolist() == plain(77).tolist()
 
 
-def test_zoom_enlarges_the_middle() -> None:
+def test_zoom_enlarges_the_center() -> None:
     image = np.zeros((32, 32, 1))
     image[8:24, 8:24] = 1
-    assert np.allclose(enlarged(image, 2.0), 1)
-    assert np.array_equal(enlarged(image, 1.0), image)
+    assert np.allclose(clipped_zoom(image, 2.0), 1)
+    assert np.array_equal(clipped_zoom(image, 1.0), image)
 
 
 @pytest.mark.parametrize("decay", [1.4, 3])
-def test_clouds_are_heights_whose_detail_falls_with_the_square_of_the_decay(decay: float) -> None:
-    heights = cloud(256, decay, np.random.default_rng(0))
+def test_the_detail_of_a_plasma_fractal_falls_with_the_square_of_the_decay(decay: float) -> None:
+    heights = plasma_fractal(256, decay, np.random.default_rng(0))
     assert (heights.min(), heights.max()) == (0, 1)
 
     def deviation(step: int) -> float:
-        """Of the middles of squares of this size from the mean of their corners."""
+        """Of the centers of squares of this size from the mean of their corners."""
         corners = heights[::step, ::step]
         beside = corners + np.roll(corners, -1, 0)
-        return (heights[step // 2 :: step, step // 2 :: step] - (beside + np.roll(beside, -1, 1)) / 4).std()
+        return float((heights[step // 2 :: step, step // 2 :: step] - (beside + np.roll(beside, -1, 1)) / 4).std())
 
     assert deviation(4) / deviation(2) == pytest.approx(decay**2, rel=0.03)
     assert deviation(8) / deviation(4) == pytest.approx(decay**2, rel=0.06)
 
 
-def test_fog_leaves_the_brightest_where_it_is_thickest() -> None:
+def test_fog_keeps_the_largest_value_where_it_is_thickest() -> None:
     value, amount = 120 / 255, 0.75
     found = run("fog:severity=3", plain(120))
     assert found.max() in (119, 120)
     assert found.min() == int(255 * value * value / (value + amount))
 
 
-def test_snow_pales_the_image_and_adds_flakes() -> None:
+def test_snow_makes_the_image_paler_and_adds_flakes() -> None:
     found = run("snow:severity=1", plain(0, 0, 0))
     assert found.min() == int(255 * 0.05 * 0.5)
     assert 0 < (found > found.min()).mean() < 1
@@ -167,14 +184,14 @@ def test_snow_pales_the_image_and_adds_flakes() -> None:
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_frost_is_a_sum_of_image_and_picture(frost: Path, channels: int) -> None:
+def test_frost_is_a_sum_of_image_and_photograph(frost: Path, channels: int) -> None:
     found = {run(f"frost:severity=4,seed={seed}", plain(*[100] * channels))[0, 0, 0] for seed in range(40)}
-    expected = {int(0.85 * 100 + 0.4 * grey + 1e-9) for grey in (150, 160, 170, 180, 190)}
+    expected = {int(0.85 * 100 + 0.4 * gray + 1e-9) for gray in (150, 160, 170, 180, 190)}
     assert all(min(abs(int(value) - other) for other in expected) <= 1 for value in found)
     assert len(found) == 5
 
 
-def test_frost_without_its_pictures_says_where_they_come_from(
+def test_without_its_photographs_frost_says_where_to_get_them(
     monkeypatch: pytest.MonkeyPatch, frost: Path, data_folder: Path
 ) -> None:
     monkeypatch.setattr("normbench_cli.corruptions.frost.find_spec", lambda name: None)
@@ -186,13 +203,13 @@ def test_frost_without_its_pictures_says_where_they_come_from(
         CORRUPTIONS.build("frost:severity=1")
 
 
-def test_frost_takes_its_pictures_from_an_installed_package(
+def test_frost_finds_its_photographs_in_an_installed_package(
     monkeypatch: pytest.MonkeyPatch, frost: Path, tmp_path: Path
 ) -> None:
     package = tmp_path / "imagecorruptions"
     package.mkdir()
     frost.rename(package / "frost")
-    (package / "__init__.py").write_text("raise RuntimeError('nothing of it is to be imported')")
+    (package / "__init__.py").write_text("raise RuntimeError('it must not be imported')")
     monkeypatch.syspath_prepend(tmp_path)
     assert run("frost:severity=1", plain(0, 0, 0)).min() >= int(0.2 * 149)
 
@@ -219,16 +236,16 @@ def test_pixelate_makes_blocks() -> None:
     assert {*run("pixelate:severity=2,table=imagenet", board).flat} == {100}
 
 
-def test_jpeg_leaves_a_plain_image_and_blurs_colour() -> None:
+def test_jpeg_keeps_a_plain_image_and_blurs_color() -> None:
     assert np.abs(run("jpeg_compression:severity=5", plain(90, 120, 200)).astype(int) - (90, 120, 200)).max() <= 3
     stripes = plain(128, 128, 128)
-    stripes[:, ::2] = 148, 118, 128  # of nearly equal brightness: colour is kept at half the detail
+    stripes[:, ::2] = 148, 118, 128  # of nearly equal brightness: color is stored at half the resolution
     spread = run("jpeg_compression:severity=1", stripes).astype(int)
     assert np.abs(spread[:, ::2] - spread[:, 1::2]).max() < 10
 
 
-def test_the_least_elastic_moves_three_points() -> None:
-    """Severity 1 for small images distorts nothing: the values of a plane are found where its points were moved to."""
+def test_the_weakest_elastic_transform_moves_three_points() -> None:
+    """Severity 1 for small images has no local distortion: each point of a plane keeps its value where it is moved."""
     y, x = np.mgrid[:32, :32]
     found = run("elastic_transform:severity=1,seed=5", (5 * x + 2 * y + 20)[..., None].astype(np.uint8))[..., 0]
     draw = np.random.Generator(np.random.Philox(key=np.array([5, 0], dtype=np.uint64)))

@@ -1,4 +1,4 @@
-"""`normbench eval --corruption`: which cells, which metrics, what is recorded, what is printed."""
+"""`normbench eval --corruption`: the cases, their metrics, what is recorded and what is printed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from normbench_cli import build
 from normbench_cli.corruptions import CORRUPTIONS
-from normbench_cli.corruptions.selection import select, standard
+from normbench_cli.corruptions.cases import parse_cases, standard_corruptions
 from normbench_cli.datasets._images.memory import Split
 from normbench_cli.errors import UsageError
-from normbench_cli.models.mlp import MLP
 from normbench_cli.runs import evaluate
 from normbench_cli.runs.evaluate import Corrupted
 from tests.support import RunCommand
@@ -27,20 +26,21 @@ def run(normbench: RunCommand) -> str:
     """A finished run: its id."""
     ended = normbench("train", *TINY, "-q", "--json")
     assert ended.code == 0, ended.err
-    return json.loads(ended.out)["runs"][0]["id"]
+    return str(json.loads(ended.out)["runs"][0]["id"])
 
 
 def metrics(normbench: RunCommand, *words: str) -> dict[str, float]:
     ended = normbench("eval", *words, "--json")
     assert ended.code == 0, ended.err
-    return json.loads(ended.out)["runs"][0]["metrics"]
+    found: dict[str, float] = json.loads(ended.out)["runs"][0]["metrics"]
+    return found
 
 
 def specs(*texts: str) -> list[str]:
-    return [cell.spec for cell in select(texts)[0]]
+    return [case.spec for case in parse_cases(texts)[0]]
 
 
-def test_a_name_alone_is_all_severities_each_once_in_order() -> None:
+def test_a_name_alone_means_all_severities_each_once_and_in_order() -> None:
     assert specs("fog") == [f"fog:severity={n}" for n in range(1, 6)]
     assert specs("fog:severity=3/1,snow:severity=2") == ["fog:severity=1", "fog:severity=3", "snow:severity=2"]
     assert specs("fog:severity=2", "snow:severity=1", "fog") == [*specs("fog"), "snow:severity=1"]
@@ -57,14 +57,14 @@ def test_a_name_alone_is_all_severities_each_once_in_order() -> None:
         ("fog:severity", "not key=value"),
     ],
 )
-def test_wrong_words_are_one_line(normbench: RunCommand, text: str, says: str) -> None:
+def test_an_invalid_corruption_is_refused_in_one_line(normbench: RunCommand, text: str, says: str) -> None:
     ended = normbench("eval", "12345678", "--corruption", text)
     assert ended.code == 2
     assert says in ended.err
     assert len(ended.err.splitlines()) == 1
 
 
-def test_what_is_measured_and_what_is_made_of_it(normbench: RunCommand, run: str) -> None:
+def test_loss_and_accuracy_of_each_severity_and_mean_errors_are_recorded(normbench: RunCommand, run: str) -> None:
     words = ["gaussian_noise:severity=1/3/5", "fog", "brightness,speckle_noise"]
     found = metrics(normbench, run, *(word for text in words for word in ("--corruption", text)))
     assert {f"test/{name}@gaussian_noise:severity={n}" for name in ("loss", "accuracy") for n in (1, 3, 5)} <= {*found}
@@ -78,7 +78,7 @@ def test_what_is_measured_and_what_is_made_of_it(normbench: RunCommand, run: str
     assert found["test/corruption_error@fog"] > 1 - found["test/accuracy"] - 0.05
 
 
-def test_evaluating_again_adds_and_gives_the_same(normbench: RunCommand, run: str) -> None:
+def test_evaluating_twice_gives_the_same_metrics(normbench: RunCommand, run: str) -> None:
     from normbench_cli.store import Store
 
     first, again = (metrics(normbench, run, "--corruption", "snow:severity=2") for _ in range(2))
@@ -97,13 +97,13 @@ def test_different_settings_are_not_averaged_together(normbench: RunCommand, run
 
 
 @pytest.mark.usefixtures("frost")
-def test_all_are_the_fifteen(normbench: RunCommand, run: str) -> None:
+def test_all_means_the_fifteen(normbench: RunCommand, run: str) -> None:
     found = metrics(normbench, run, "--corruption", "all:severity=5")
-    assert len(standard()) == 15
-    assert {f"test/accuracy@{entry.name}:severity=5" for entry in standard()} <= {*found}
+    assert len(standard_corruptions()) == 15
+    assert {f"test/accuracy@{entry.name}:severity=5" for entry in standard_corruptions()} <= {*found}
 
 
-def test_all_leaves_out_what_cannot_be_made_and_says_so(
+def test_all_leaves_out_what_cannot_be_generated_and_says_so(
     normbench: RunCommand, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("normbench_cli.corruptions.frost.find_spec", lambda name: None)
@@ -127,13 +127,13 @@ def test_the_table_has_corruptions_down_and_severities_across(normbench: RunComm
     assert rows[3][:3] == ["mean", "of", "2"]
 
 
-def test_what_was_measured_before_an_interruption_is_kept(
+def test_metrics_measured_before_an_interruption_are_kept(
     normbench: RunCommand, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from normbench_cli.store import Store
 
     class Stops(Corrupted):
-        def __call__(self, model: MLP, x: Tensor, y: Tensor) -> Tensor:
+        def __call__(self, model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
             if type(self._corruption).__name__ == "Snow":
                 raise KeyboardInterrupt
             return super().__call__(model, x, y)
@@ -146,7 +146,7 @@ def test_what_was_measured_before_an_interruption_is_kept(
     assert "test/accuracy@snow:severity=1" not in kept
 
 
-def test_what_cannot_be_is_said_before_anything_is_measured(normbench: RunCommand, run: str) -> None:
+def test_an_impossible_corruption_is_refused_before_anything_is_measured(normbench: RunCommand, run: str) -> None:
     ended = normbench("eval", run, "--corruption", "fog,saturate")
     assert ended.code == 2
     assert "saturate is not defined for images of 1 channel" in ended.err
@@ -181,33 +181,33 @@ def test_published_files_are_scored_like_the_test_images_themselves(
 
 
 @pytest.mark.parametrize("channels_last", [False, True])
-def test_inputs_are_those_of_corrupted_images(channels_last: bool) -> None:
+def test_corrupted_inputs_equal_standardized_corrupted_images(channels_last: bool) -> None:
     data = build.load_data("shifted_digits")
     corruption = CORRUPTIONS.build("impulse_noise:severity=5")
     given = {"device": torch.device("cpu"), "channels_last": channels_last}
     part = Split(data.test.images[:30], data.test.labels[:30])
     disturb = Corrupted(corruption, data, torch.device("cpu"))
-    found = [disturb(None, batch.inputs, batch.labels) for batch in data.batches(part, 8, **given).epoch()]
+    found = [disturb(nn.Identity(), batch.inputs, batch.labels) for batch in data.batches(part, 8, **given).epoch()]
     (whole,) = data.batches(Split(corruption(part.images), part.labels), 30, **given).epoch()
     assert torch.equal(torch.cat(found), whole.inputs)
     assert all(one.is_contiguous(memory_format=torch.channels_last) == channels_last for one in found)
 
 
-def test_a_corruption_of_ones_own(tmp_path: Path) -> None:
+def test_a_corruption_from_another_module_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "their_rain.py").write_text(
-        "from normbench_cli.corruptions.base import Generated\n"
-        "class Night(Generated):\n"
+        "from normbench_cli.corruptions.base import GeneratedCorruption\n"
+        "class Night(GeneratedCorruption):\n"
         "    cifar = imagenet = (0.9, 0.7, 0.5, 0.3, 0.1)\n"
-        "    def change(self, image, level, draw):\n"
+        "    def corrupt_image(self, image, level, rng):\n"
         "        return image / 255 * level\n"
     )
-    cells, _ = select(["their_rain:Night"])
-    assert [cell.spec for cell in cells] == [f"their_rain:Night:severity={n}" for n in range(1, 6)]
-    assert not any(cell.counts for cell in cells)
-    found = CORRUPTIONS.build(cells[4].spec)(torch.full((1, 1, 8, 8), 200, dtype=torch.uint8))
+    cases, _ = parse_cases(["their_rain:Night"])
+    assert [case.spec for case in cases] == [f"their_rain:Night:severity={n}" for n in range(1, 6)]
+    assert not any(case.in_mean for case in cases)
+    found = CORRUPTIONS.build(cases[4].spec)(torch.full((1, 1, 8, 8), 200, dtype=torch.uint8))
     assert set(found.flatten().tolist()) <= {19, 20}
     with pytest.raises(UsageError, match="not a class made from"):
-        select(["torch.nn:Linear"])
+        parse_cases(["torch.nn:Linear"])
 
 
 def test_images_read_from_files_are_corrupted_too(normbench: RunCommand, data_folder: Path) -> None:

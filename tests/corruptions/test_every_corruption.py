@@ -1,4 +1,4 @@
-"""Every corruption at every severity: stays an image, repeats itself, and does more harm the more severe it is."""
+"""Every corruption at every severity: a reproducible image, more different the higher the severity."""
 
 from __future__ import annotations
 
@@ -8,33 +8,36 @@ import torch
 from torch import Tensor
 
 from normbench_cli.corruptions import CORRUPTIONS
+from normbench_cli.corruptions.base import GeneratedCorruption
 from normbench_cli.errors import UsageError
 
 GENERATED = [name for name, entry in CORRUPTIONS.entries.items() if entry.facts.family]
-# their published strengths do not grow in pixels: the one distorts more and shears less, the other takes colour first
+# their published parameters do not order the change of the pixels: one distorts more and shears less, the other
+# reduces the color first
 NOT_ORDERED = {"elastic_transform", "saturate"}
 
 pytestmark = pytest.mark.usefixtures("frost")
 
 
 def images(channels: int, side: int, count: int = 3) -> Tensor:
-    """Smooth, like photographs, each another, with a share of noise."""
+    """Smooth images, like photographs, all different, with some noise."""
     image, channel, y, x = np.ogrid[:count, :channels, :side, :side]
     waves = np.sin(x / (3 + image) + channel) * np.cos(y / 4 + image) + 0.3 * np.sin(x + y)
     noise = np.random.default_rng(0).normal(0, 2, waves.shape)
     return torch.from_numpy((120 + 60 * waves + noise).clip(0, 255).astype(np.uint8))
 
 
-def possible(name: str, channels: int) -> bool:
-    allowed = CORRUPTIONS.find(name).load().channels
-    return not allowed or channels in allowed
+def accepts(name: str, channels: int) -> bool:
+    corruption = CORRUPTIONS.build(name, severity=1)
+    assert isinstance(corruption, GeneratedCorruption)
+    return not corruption.channels or channels in corruption.channels
 
 
 @pytest.mark.parametrize("side", [32, 48])
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("name", GENERATED)
-def test_images_stay_images_and_each_is_changed_alone(name: str, channels: int, side: int) -> None:
-    if not possible(name, channels):
+def test_every_image_is_changed_and_independently_of_its_batch(name: str, channels: int, side: int) -> None:
+    if not accepts(name, channels):
         with pytest.raises(UsageError, match=f"{name} is not defined for images of {channels} channel"):
             CORRUPTIONS.build(name, severity=1)(images(channels, side))
         return
@@ -54,23 +57,23 @@ def test_images_stay_images_and_each_is_changed_alone(name: str, channels: int, 
 
 @pytest.mark.parametrize("table", ["cifar", "imagenet"])
 @pytest.mark.parametrize("name", sorted({*GENERATED} - NOT_ORDERED))
-def test_the_most_severe_does_more_harm_than_the_least(name: str, table: str) -> None:
+def test_the_highest_severity_changes_more_than_the_lowest(name: str, table: str) -> None:
     clean = images(3, 48)
 
-    def harm(severity: int) -> float:
+    def change(severity: int) -> float:
         found = CORRUPTIONS.build(name, severity=severity, table=table)(clean)
-        return (found.double() - clean.double()).square().mean().item()
+        return float((found.double() - clean.double()).square().mean())
 
-    harms = [harm(severity) for severity in range(1, 6)]
-    assert harms[4] > 1.2 * harms[0] > 0
+    changes = [change(severity) for severity in range(1, 6)]
+    assert changes[4] > 1.2 * changes[0] > 0
     if CORRUPTIONS.find(name).facts.family == "noise":
-        assert harms == sorted(harms)
+        assert changes == sorted(changes)
 
 
 @pytest.mark.parametrize(
     "name", ["gaussian_noise", "shot_noise", "glass_blur", "motion_blur", "snow", "fog", "spatter"]
 )
-def test_randomness_is_the_seeds_and_the_images_own(name: str) -> None:
+def test_randomness_depends_on_the_seed_and_the_images_index_only(name: str) -> None:
     same = images(3, 32, 1).repeat(4, 1, 1, 1)
     found = CORRUPTIONS.build(name, severity=5)(same)
     assert len({image.numpy().tobytes() for image in found}) >= 3  # two directions of motion can be nearly the same
@@ -82,11 +85,11 @@ def test_randomness_is_the_seeds_and_the_images_own(name: str) -> None:
     np.random.seed(0)
     torch.manual_seed(0)
     CORRUPTIONS.build(name, severity=5)(same)
-    assert (np.random.rand(), torch.rand(1)) == drawn  # the program's own streams did not move
+    assert (np.random.rand(), torch.rand(1)) == drawn  # the global generators were not advanced
 
 
 @pytest.mark.parametrize("name", GENERATED)
-def test_floating_point_pixels_are_the_same_pixels(name: str) -> None:
+def test_floating_point_images_give_the_same_pixels(name: str) -> None:
     clean = images(3, 32)
     corrupt = CORRUPTIONS.build(name, severity=3)
     found = corrupt(clean.float() / 255)
@@ -95,21 +98,21 @@ def test_floating_point_pixels_are_the_same_pixels(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted({*GENERATED} - {"jpeg_compression", "saturate", "snow", "spatter", "frost"}))
-def test_any_number_of_channels_and_any_proportions(name: str) -> None:
+def test_any_number_of_channels_and_any_proportions_are_accepted(name: str) -> None:
     clean = images(5, 40)[:, :, :24]
     assert CORRUPTIONS.build(name, severity=4)(clean).shape == clean.shape
 
 
 @pytest.mark.parametrize("name", sorted({*GENERATED} - {"saturate"}))
-def test_tiny_images(name: str) -> None:
-    """As the digits are; and black ones, where there is nothing to divide by."""
+def test_tiny_and_black_images_are_accepted(name: str) -> None:
+    """As small as the digits; and black ones, whose largest value cannot be divided by."""
     for clean in (images(1, 8), torch.zeros(1, 1, 8, 8, dtype=torch.uint8)):
         for severity in (1, 5):
             assert CORRUPTIONS.build(name, severity=severity)(clean).shape == clean.shape
 
 
 @pytest.mark.parametrize(("side", "table"), [(64, "cifar"), (65, "imagenet")])
-def test_the_size_chooses_the_strengths(side: int, table: str) -> None:
+def test_the_size_chooses_the_table(side: int, table: str) -> None:
     clean = images(1, side)
     found = CORRUPTIONS.build("contrast", severity=2)(clean)
     assert torch.equal(found, CORRUPTIONS.build("contrast", severity=2, table=table)(clean))
@@ -126,7 +129,7 @@ def test_the_size_chooses_the_strengths(side: int, table: str) -> None:
         ("cifar10c:name=rain,severity=1", "not one of gaussian_noise"),
     ],
 )
-def test_wrong_settings_are_one_sentence(spec: str, says: str) -> None:
+def test_an_invalid_parameter_is_refused_in_one_sentence(spec: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         CORRUPTIONS.build(spec)
 
@@ -136,7 +139,7 @@ def test_images_without_a_batch_are_refused() -> None:
         CORRUPTIONS.build("fog:severity=1")(torch.zeros(3, 8, 8, dtype=torch.uint8))
 
 
-def test_there_are_the_nineteen_of_the_paper_four_of_them_extra() -> None:
+def test_the_nineteen_of_the_paper_are_there_four_of_them_extra() -> None:
     extra = {name for name in GENERATED if CORRUPTIONS.find(name).facts.extra}
     assert len(GENERATED) == 19
     assert extra == {"speckle_noise", "gaussian_blur", "spatter", "saturate"}

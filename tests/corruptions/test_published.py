@@ -1,4 +1,4 @@
-"""CIFAR-10-C and CIFAR-100-C from generated files: which block is which severity, and files that are damaged."""
+"""CIFAR-10-C and CIFAR-100-C from small generated files: blocks of severities, missing and damaged files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from normbench_cli.corruptions import CORRUPTIONS
-from normbench_cli.corruptions.selection import select
+from normbench_cli.corruptions.cases import parse_cases
 from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.errors import NormbenchError, UsageError
 
@@ -23,7 +23,7 @@ DATA = InMemoryImages(Split(IMAGES, LABELS), Split(IMAGES, LABELS), 10, (0.5,) *
 
 @pytest.fixture
 def published(data_folder: Path) -> Path:
-    """Files for six test images: of fog, darker by the severity; of spatter, as they are."""
+    """Files for six test images: fog is darker the higher the severity, spatter leaves them unchanged."""
     folder = data_folder / "CIFAR-10-C"
     folder.mkdir()
     clean = IMAGES.permute(0, 2, 3, 1).numpy()
@@ -34,23 +34,23 @@ def published(data_folder: Path) -> Path:
 
 
 @pytest.mark.usefixtures("published")
-def test_blocks_are_severities_and_places_are_those_of_the_test_set() -> None:
+def test_a_block_is_a_severity_in_the_order_of_the_test_set() -> None:
     for severity in range(1, 6):
         corruption = CORRUPTIONS.build("cifar10c", name="fog", severity=severity)
-        corruption.check("cifar10", DATA)
+        corruption.check_data("cifar10", DATA)
         found = torch.cat([corruption(IMAGES[:4]), corruption(IMAGES[4:], first=4)])
         assert torch.equal(found, IMAGES // (severity + 1))
 
 
 @pytest.mark.usefixtures("published")
-def test_the_bare_name_is_every_file_that_is_there() -> None:
-    cells, _ = select(["cifar10c"])
-    assert [cell.kind for cell in cells] == ["cifar10c:name=fog"] * 5 + ["cifar10c:name=spatter"] * 5
-    assert [cell.severity for cell in cells] == [1, 2, 3, 4, 5] * 2
-    assert {cell.group for cell in cells} == {"cifar10c"}
-    assert [cell.counts for cell in cells] == [True] * 5 + [False] * 5  # spatter is not one of the fifteen
-    cells, _ = select(["cifar10c:name=fog,severity=2/4"])
-    assert [cell.spec for cell in cells] == ["cifar10c:name=fog,severity=2", "cifar10c:name=fog,severity=4"]
+def test_the_name_alone_means_every_file_that_is_there() -> None:
+    cases, _ = parse_cases(["cifar10c"])
+    assert [case.kind for case in cases] == ["cifar10c:name=fog"] * 5 + ["cifar10c:name=spatter"] * 5
+    assert [case.severity for case in cases] == [1, 2, 3, 4, 5] * 2
+    assert {case.group for case in cases} == {"cifar10c"}
+    assert [case.in_mean for case in cases] == [True] * 5 + [False] * 5  # spatter is not one of the fifteen
+    cases, _ = parse_cases(["cifar10c:name=fog,severity=2/4"])
+    assert [case.spec for case in cases] == ["cifar10c:name=fog,severity=2", "cifar10c:name=fog,severity=4"]
 
 
 def cut(path: Path) -> None:
@@ -74,24 +74,24 @@ def cut(path: Path) -> None:
         (lambda folder: np.save(folder / "labels.npy", LABELS.numpy()), r"labels\.npy does not hold the labels"),
     ],
 )
-def test_what_is_missing_or_damaged_is_one_line(published: Path, damage: Callable[..., Any], says: str) -> None:
+def test_an_unusable_file_is_reported_in_one_line(published: Path, damage: Callable[..., Any], says: str) -> None:
     damage(published)
     with pytest.raises(NormbenchError, match=says) as error:
-        CORRUPTIONS.build("cifar10c:name=fog,severity=1").check("cifar10", DATA)
+        CORRUPTIONS.build("cifar10c:name=fog,severity=1").check_data("cifar10", DATA)
     assert "\n" not in str(error.value)
 
 
-def test_without_the_folder_it_says_where_to_put_it(data_folder: Path) -> None:
+def test_without_the_folder_the_error_says_where_to_put_it(data_folder: Path) -> None:
     with pytest.raises(NormbenchError, match=r"CIFAR-100-C is not there; unpack CIFAR-100-C\.tar .*NORMBENCH_DATA"):
-        select(["cifar100c"])
+        parse_cases(["cifar100c"])
     (data_folder / "CIFAR-100-C").mkdir()
     np.save(data_folder / "CIFAR-100-C" / "labels.npy", np.zeros(30, np.uint8))
-    (cell, *_), _ = select(["cifar100c"])
+    (case, *_), _ = parse_cases(["cifar100c"])
     with pytest.raises(NormbenchError, match=r"gaussian_noise\.npy is not there"):
-        CORRUPTIONS.build(cell.spec).check("cifar100", DATA)
+        CORRUPTIONS.build(case.spec).check_data("cifar100", DATA)
 
 
 @pytest.mark.usefixtures("published")
-def test_it_is_only_for_its_own_data_set() -> None:
+def test_another_data_set_is_refused() -> None:
     with pytest.raises(UsageError, match="cifar10's test images, and the run's data is digits"):
-        CORRUPTIONS.build("cifar10c:name=fog,severity=1").check("digits", DATA)
+        CORRUPTIONS.build("cifar10c:name=fog,severity=1").check_data("digits", DATA)
