@@ -10,7 +10,7 @@ from pathlib import Path
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.entry import Metadata, Registration, registrations
 from normbench_cli.registry.facts import FactsT, make_facts
-from normbench_cli.registry.source import Unreadable, find_definition, parse_module
+from normbench_cli.registry.source import Unreadable, find_definition, parse_module, source_file
 from normbench_cli.registry.spec import first_line
 
 REMEDY = "give package.module:Class, or a name from `list`"
@@ -40,17 +40,17 @@ def describe_by_name(kind: str, facts_type: type[FactsT], name: str) -> Metadata
         defined_as = getattr(definition.node, "name", attribute)
         for registration in registrations(parse_module(definition.module)):
             if registration.attribute == defined_as:
-                return describe_registration(kind, facts_type, registration, definition.module)
+                return describe_registration(kind, facts_type, registration, str(source_file(definition.module)))
     except (Unreadable, ValueError):  # ValueError: an argument of the decorator is not a literal
         pass
     return describe_object(kind, facts_type, import_component(kind, name))
 
 
 def describe_registration(
-    kind: str, facts_type: type[FactsT], registration: Registration, module: str
+    kind: str, facts_type: type[FactsT], registration: Registration, file: str
 ) -> Metadata[FactsT]:
-    """What a decorator in a source file declares, checked."""
-    facts = make_facts(kind, facts_type, registration.facts, f"{module.replace('.', '/')}.py")
+    """What a decorator in a file declares, checked."""
+    facts = make_facts(kind, facts_type, registration.facts, file)
     return Metadata(registration.summary, registration.paper, facts)
 
 

@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.contract import Contract
-from normbench_cli.registry.entry import Entry, Metadata, registrations
-from normbench_cli.registry.facts import FactsT, make_facts
+from normbench_cli.registry.entry import Entry, Metadata, Registration, registrations
+from normbench_cli.registry.facts import FactsT
 from normbench_cli.registry.outside import (
     REMEDY,
     describe_by_name,
@@ -20,8 +20,8 @@ from normbench_cli.registry.outside import (
     describe_registration,
     import_component,
 )
-from normbench_cli.registry.parameters import Parameter
-from normbench_cli.registry.source import parse_module
+from normbench_cli.registry.parameters import REQUIRED, Parameter
+from normbench_cli.registry.source import parse_module, source_file
 from normbench_cli.registry.spec import first_line, join_spec, read_value, split_spec, suggest
 
 ComponentT = TypeVar("ComponentT", bound=Callable[..., Any])
@@ -71,12 +71,12 @@ class Registry(Generic[FactsT]):
         literals; here they are checked and kept on the component, for classes and functions from outside."""
 
         def attach(component: ComponentT) -> ComponentT:
-            where = getattr(sys.modules.get(component.__module__), "__file__", None) or component.__module__
-            metadata = Metadata(
-                summary or first_line(component.__doc__), paper, make_facts(self.kind, self.facts_type, facts, where)
-            )
-            entry = self._entry(name, component.__module__, component.__qualname__, lambda: metadata, aliases)
-            if not component.__module__.startswith("torch."):  # torch's own classes stay as they are
+            module = component.__module__
+            said = summary or first_line(component.__doc__)
+            registration = Registration(name, component.__qualname__, aliases, said, paper, facts)
+            file = getattr(sys.modules.get(module), "__file__", None) or module
+            entry = self._registered(registration, module, file)
+            if not module.startswith("torch."):  # torch's own classes stay as they are
                 component.normbench_entry = entry  # type: ignore[attr-defined]
             return component
 
@@ -88,13 +88,9 @@ class Registry(Generic[FactsT]):
         found: dict[str, Entry[FactsT]] = {}
         for module in self._modules():
             for registration in registrations(parse_module(module)):
-                name = registration.name
-                if name in found:
-                    raise UsageError(f"two {self.kind} components are named '{name}'", "rename one")
-                metadata = describe_registration(self.kind, self.facts_type, registration, module)
-                found[name] = self._entry(
-                    name, module, registration.attribute, partial(return_it, metadata), registration.aliases
-                )
+                if registration.name in found:
+                    raise UsageError(f"two {self.kind} components are named '{registration.name}'", "rename one")
+                found[registration.name] = self._registered(registration, module, str(source_file(module)))
         for entry in self._entry_points():
             found.setdefault(entry.name, entry)
         return dict(sorted(found.items()))
@@ -108,7 +104,7 @@ class Registry(Generic[FactsT]):
             raise UsageError(f"'{attribute}' in '{name}' is not key=value", f"write {wanted}:{attribute}=value")
         wanted = wanted.lower()
         for entry in self.entries.values():
-            if wanted == entry.name or wanted in entry.aliases:
+            if wanted == entry.name.lower() or wanted in entry.aliases:
                 return entry
         raise UsageError(f"unknown {self.kind} '{name}'", suggest(wanted, self.choices()))
 
@@ -140,7 +136,8 @@ class Registry(Generic[FactsT]):
         return entry.parameters
 
     def build(self, text: str, *args: Any, **kwargs: Any) -> Any:
-        """Make the component: parameters of the spec and keyword arguments together, both checked."""
+        """Make the component: parameters of the spec and keyword arguments together, both checked.  The type of the
+        result is that of the kind: a module for a norm, a data set for data."""
         spec = self.parse(text)
         takes = self.parameters(spec.entry)
         for key in kwargs:
@@ -150,6 +147,8 @@ class Registry(Generic[FactsT]):
         if not spec.entry.module.startswith(self.package):
             self._check_contract(component, spec.entry)
         arguments = self._arguments(spec, kwargs)
+        if not args:
+            self._check_complete(spec, arguments)
         if self.contract.bound and not isinstance(component, type):
             return partial(component, *args, **arguments)
         try:
@@ -167,6 +166,13 @@ class Registry(Generic[FactsT]):
             del arguments[key]
         return arguments
 
+    def _check_complete(self, spec: Spec[FactsT], arguments: Mapping[str, Any]) -> None:
+        for name, default in spec.entry.defaults.items():
+            if default is REQUIRED and name not in arguments:
+                raise UsageError(
+                    f"{self.kind} '{spec.entry.name}' needs '{name}'", f"write {spec.entry.name}:{name}=..."
+                )
+
     def _check_contract(self, component: object, entry: Entry[FactsT]) -> None:
         """Refuse a component from outside that cannot work."""
         if not self.contract.accepts(component):
@@ -176,6 +182,12 @@ class Registry(Generic[FactsT]):
         """The modules of the package that may hold components, found without importing them."""
         folder = Path(__file__).parents[1].joinpath(*self.package.split(".")[1:])
         return sorted(f"{self.package}.{file.stem}" for file in folder.glob("*.py") if not file.name.startswith("_"))
+
+    def _registered(self, registration: Registration, module: str, file: str) -> Entry[FactsT]:
+        """The entry of a component whose decorator has been read."""
+        metadata = describe_registration(self.kind, self.facts_type, registration, file)
+        name, attribute, aliases = registration.name, registration.attribute, registration.aliases
+        return self._entry(name, module, attribute, lambda: metadata, aliases)
 
     def _entry(
         self,
@@ -209,7 +221,3 @@ class Registry(Generic[FactsT]):
         entry = self._entry(name, module, attribute, partial(describe_object, self.kind, self.facts_type, component))
         self._check_contract(component, entry)
         return entry
-
-
-def return_it(metadata: Metadata[FactsT]) -> Metadata[FactsT]:
-    return metadata

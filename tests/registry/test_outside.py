@@ -66,6 +66,10 @@ def warmup(progress: float, share: float = 0.5) -> float:
     """A linear warm-up."""
     return min(1.0, progress / share)
 
+def sized(size: int):
+    """Numbers, as many as asked for."""
+    return list(range(size))
+
 def numbers(size: int = 3):
     """Numbers."""
     return list(range(size))
@@ -133,6 +137,7 @@ def test_a_norm_of_weights_is_a_function_of_op() -> None:
         (lambda: ACTIVATIONS.parse("their_functions:add"), "not a class made from torch.nn.Module"),
         (lambda: CORRUPTIONS.parse("their_functions:Numbers"), "not a class made from normbench_cli.corruptions"),
         (lambda: DATASETS.parse("their_functions:torch"), "is not a class or a function"),
+        (lambda: DATASETS.build("their_functions:sized"), "needs 'size'; write their_functions:sized:size=..."),
     ],
 )
 def test_what_cannot_work_is_refused_with_what_is_expected(build: Callable[[], object], says: str) -> None:
@@ -200,7 +205,7 @@ def test_an_entry_point_has_the_facts_of_its_class_without_being_imported(instal
 
 
 def test_an_entry_point_may_be_a_schedule(installed: Callable[..., None]) -> None:
-    installed("normbench.schedules", warm="their_functions:warmup")
+    installed("normbench.schedules", Warm="their_functions:warmup")
     assert SCHEDULES.build("warm:share=0.25")(0.125) == 0.5
 
 
