@@ -1,6 +1,7 @@
-"""A run's checkpoints: written aside, synced and renamed, so that a file is whole or not there; the last two are kept.
+"""Checkpoints of a run.
 
-They are read without running any code that they may hold.
+A checkpoint is written under another name, synced and then renamed, so it is complete or does not exist.  The last two
+are kept: if the newest is damaged, the run continues from the one before.  Reading one never executes code from it.
 """
 
 from __future__ import annotations
@@ -16,28 +17,32 @@ from normbench_cli.errors import NormbenchError, first_sentence
 
 KEPT = 2
 PATTERN = "checkpoint-*.pt"
+UNFINISHED = ".writing"
 
 
 def save(folder: Path, step: int, content: dict[str, Any]) -> Path:
-    """Write the checkpoint of a step.  Older ones than the last two go, and what a process left that was killed: later
-    ones, which cannot be whole or training would have gone on from them, and one that was being written."""
+    """Write the checkpoint of a step, and remove all others but the one before.
+
+    What a killed process left is removed too: a file that was being written, and checkpoints of later steps, which are
+    damaged, as the run would otherwise have continued from them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"checkpoint-{step:09d}.pt"
-    aside = path.with_suffix(".writing")
-    with aside.open("wb") as file:
+    unfinished = path.with_suffix(UNFINISHED)
+    with unfinished.open("wb") as file:
         torch.save(content, file)
         file.flush()
         os.fsync(file.fileno())
-    aside.replace(path)
+    unfinished.replace(path)
     sync_folder(folder)
-    whole = [other for other in sorted(folder.glob(PATTERN)) if other <= path]
-    for other in {*folder.glob(PATTERN), *folder.glob("*.writing")} - {*whole[-KEPT:]}:
+    up_to_this = [other for other in sorted(folder.glob(PATTERN)) if other <= path]
+    for other in {*folder.glob(PATTERN), *folder.glob(f"*{UNFINISHED}")} - {*up_to_this[-KEPT:]}:
         other.unlink()
     return path
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the renaming last; not every system can."""
+    """Make a renaming survive a power cut, on systems that can sync a folder."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -51,35 +56,36 @@ def sync_folder(folder: Path) -> None:
 
 
 def load(folder: Path, device: torch.device) -> tuple[dict[str, Any], list[str]]:
-    """The newest checkpoint that can be read, and a line about every newer one that cannot."""
-    again = "train the run again with --rerun"
-    found = sorted(folder.glob(PATTERN), reverse=True)
-    if not found:
-        raise NormbenchError(f"there is no checkpoint in {folder}", again)
+    """The newest checkpoint that can be read, and a message about each newer one that cannot."""
+    hint = "train the run again with --rerun"
+    paths = sorted(folder.glob(PATTERN), reverse=True)
+    if not paths:
+        raise NormbenchError(f"there is no checkpoint in {folder}", hint)
     damaged: list[str] = []
-    for path in found:
+    for path in paths:
         try:
             return read(path, device), damaged
         except NormbenchError as error:
             damaged.append(str(error))
-    raise NormbenchError("; ".join(damaged), f"the records are kept; {again}")
+    raise NormbenchError("; ".join(damaged), f"the records are kept; {hint}")
 
 
 def read(path: Path, device: torch.device) -> dict[str, Any]:
+    """The content of a checkpoint, with tensors on the device."""
     try:
-        check_sums(path)
-        content = torch.load(path, map_location=device, weights_only=True)
-    except Exception as error:  # a damaged file can break its reader in any way; what it holds is never run
-        raise NormbenchError(
-            f"the checkpoint {path} is damaged or not one of ours ({first_sentence(error)})"
-        ) from error
+        verify_checksums(path)
+        content = torch.load(path, map_location=device, weights_only=True)  # unpickles no classes, so it runs no code
+    except Exception as error:  # a damaged file can raise anything
+        message = f"the checkpoint {path} is damaged or not a normbench checkpoint ({first_sentence(error)})"
+        raise NormbenchError(message) from error
     if not isinstance(content, dict) or "model" not in content:
-        raise NormbenchError(f"the checkpoint {path} is not one of ours")
+        raise NormbenchError(f"the checkpoint {path} is not a normbench checkpoint")
     return content
 
 
-def check_sums(path: Path) -> None:
-    """Notice a damage that torch would read over: it writes a sum with each part of the file and never compares it."""
+def verify_checksums(path: Path) -> None:
+    """Raise if a part of the file does not match its CRC-32.  torch writes these checksums but never compares them, so
+    it would load damaged weights without an error."""
     with zipfile.ZipFile(path) as archive:
         if (part := archive.testzip()) is not None:
-            raise ValueError(f"its part {part} is not what was written")
+            raise ValueError(f"the checksum of its part {part} does not match")

@@ -81,7 +81,7 @@ def test_a_damaged_newest_checkpoint_costs_the_way_from_the_one_before(
     damage(newest)
     ended = normbench("train", "--resume", cut)
     assert ended.code == 0, ended.err
-    assert f"the checkpoint {newest} is damaged or not one of ours" in ended.err
+    assert f"the checkpoint {newest} is damaged or not a normbench checkpoint" in ended.err
     assert "going on from the one before" in ended.err
     assert f"run {cut} goes on after step 12 of 24" in ended.err
     assert not trace.exists()
@@ -113,7 +113,10 @@ def test_without_a_whole_checkpoint_the_records_stay(
 def test_an_older_checkpoint_is_not_scored_in_place_of_the_last(normbench: RunCommand) -> None:
     (run,) = json.loads(normbench(*WORDS, "--json").out)["runs"]
     before, (_, newest) = shown(normbench, run["id"]), checkpoints(run["id"])
-    for spoil, says in ((flip, f"{newest} is damaged or not one of ours"), (Path.unlink, "the last checkpoint of run")):
+    for spoil, says in (
+        (flip, f"{newest} is damaged or not a normbench checkpoint"),
+        (Path.unlink, "the last checkpoint of run"),
+    ):
         spoil(newest)
         ended = normbench("eval", run["id"])
         assert ended.code == 1

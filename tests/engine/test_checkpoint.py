@@ -1,4 +1,4 @@
-"""Checkpoints are whole or not there, the last two are kept, and reading one runs nobody's code."""
+"""A checkpoint is complete or does not exist, the last two are kept, and reading one runs no code."""
 
 from __future__ import annotations
 
@@ -37,14 +37,16 @@ def truncate(path: Path) -> None:
 
 
 def flip_a_weight(path: Path) -> None:
-    """Torch itself would load this and say nothing."""
+    """torch itself would load this without an error."""
     content, value = path.read_bytes(), torch.full((3,), 2.0).numpy().tobytes()
     assert value in content
     path.write_bytes(content.replace(value, b"\1" + value[1:]))
 
 
 @pytest.mark.parametrize("damage", [truncate, flip_a_weight])
-def test_a_damaged_newest_one_falls_back_to_the_one_before(tmp_path: Path, damage: Callable[..., Any]) -> None:
+def test_if_the_newest_checkpoint_is_damaged_the_former_is_loaded(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
     save(tmp_path, 1)
     newest = save(tmp_path, 2)
     damage(newest)
@@ -53,8 +55,8 @@ def test_a_damaged_newest_one_falls_back_to_the_one_before(tmp_path: Path, damag
     assert str(newest) in line
 
 
-def test_what_a_killed_process_left_goes_with_the_next_one(tmp_path: Path) -> None:
-    """A file that was being written, old ones that were to go, and later ones that were damaged, or would be newest."""
+def test_saving_removes_what_a_killed_process_left(tmp_path: Path) -> None:
+    """A half-written file, old checkpoints that were to be removed, and damaged ones of later steps."""
     for step in (1, 2, 3, 7, 8):
         (tmp_path / f"checkpoint-{step:09d}.pt").write_bytes(b"")
     (tmp_path / "checkpoint-000000005.writing").write_bytes(b"half")
@@ -62,17 +64,17 @@ def test_what_a_killed_process_left_goes_with_the_next_one(tmp_path: Path) -> No
     assert sorted(tmp_path.iterdir()) == kept
 
 
-def test_a_file_that_was_being_written_is_not_a_checkpoint(tmp_path: Path) -> None:
+def test_a_half_written_file_is_not_a_checkpoint(tmp_path: Path) -> None:
     save(tmp_path, 1)
     (tmp_path / "checkpoint-000000002.writing").write_bytes(b"half")
     assert checkpoint.load(tmp_path, CPU)[0]["step"] == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"not a checkpoint", pickle.dumps(print)], ids=["empty", "text", "pickle"])
-def test_damaged_checkpoints_are_one_clear_line(tmp_path: Path, content: bytes) -> None:
+def test_damaged_checkpoints_give_one_clear_message(tmp_path: Path, content: bytes) -> None:
     for step in (1, 2):
         (tmp_path / f"checkpoint-{step}.pt").write_bytes(content)
-    with pytest.raises(NormbenchError, match=r"damaged or not one of ours.*records are kept"):
+    with pytest.raises(NormbenchError, match=r"damaged or not a normbench checkpoint.*records are kept"):
         checkpoint.load(tmp_path, CPU)
 
 
@@ -84,7 +86,7 @@ def test_a_checkpoint_that_would_run_code_is_refused_without_running_it(tmp_path
             return (open, (str(trace), "w"))
 
     torch.save({"model": Payload()}, tmp_path / "checkpoint-1.pt")
-    with pytest.raises(NormbenchError, match="not one of ours"):
+    with pytest.raises(NormbenchError, match="not a normbench checkpoint"):
         checkpoint.load(tmp_path, CPU)
     assert not trace.exists()
 

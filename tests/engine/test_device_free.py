@@ -1,5 +1,7 @@
-"""A whole training step on torch's `meta` device, where any look at a value raises and no tensor of the CPU fits in:
-so on an accelerator nothing waits for it, and nothing is left behind."""
+"""A whole training step on torch's `meta` device, where reading a value raises and so does a tensor left on the CPU.
+
+What passes here makes no step wait for an accelerator, and leaves no part of a model on the CPU.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,12 @@ META = torch.device("meta")
 PACKAGE = Path(__file__).parents[2] / "normbench_cli"
 IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.graphs]
 IMAGE_NORMS = [name for name, entry in NORMS.entries.items() if not entry.facts.graphs]
-MODELS_OF_GRAPHS = [name for name, entry in MODELS.entries.items() if entry.facts.graphs]
+GRAPH_MODELS = [name for name, entry in MODELS.entries.items() if entry.facts.graphs]
 
 
 @pytest.fixture
 def step(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Two steps of a config: batches cropped and mirrored, forward, loss, backward, optimizer, counters."""
+    """Takes two steps of a config: cropped and flipped batches, forward, loss, backward, optimizer, counters."""
     images, labels = torch.zeros(12, 3, 32, 32, dtype=torch.uint8), torch.zeros(12, dtype=torch.long)
     split = Split(images, labels)
     data = InMemoryImages(split, split, 10, (0.5,) * 3, (0.2,) * 3, augment="crop_flip")
@@ -52,13 +54,13 @@ def step(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("model", IMAGE_MODELS)
-def test_every_model_of_images(step: Callable[..., Any], model: str) -> None:
+def test_every_image_model(step: Callable[..., Any], model: str) -> None:
     step(model=model, norm="batchnorm", act="sigmoid")
 
 
 @pytest.mark.parametrize("norm", ["batchnorm", "augnorm", "auggraphnorm"])
-@pytest.mark.parametrize("model", MODELS_OF_GRAPHS)
-def test_every_model_of_graphs(model: str, norm: str) -> None:
+@pytest.mark.parametrize("model", GRAPH_MODELS)
+def test_every_graph_model(model: str, norm: str) -> None:
     edges = torch.tensor([[0, 2, 3], [1, 3, 4]])
     data = make_graph_dataset("TOY", "here", "abcab", edges, [0, 0, 1, 1, 1], [0, 1]).to(META)
     net = MODELS.build(model, norm=norm, num_classes=2, in_channels=3).to(META)
@@ -85,8 +87,8 @@ def test_every_optimizer(step: Callable[..., Any], optimizer: str) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_lines_that_depend_on_the_device_are_in_one_file(path: Path) -> None:
-    """Names of accelerators and their modules appear in `device.py` alone."""
+def test_only_one_file_names_accelerators(path: Path) -> None:
+    """`device.py`; other files may ask whether a device is the CPU or meta."""
     if path.name == "device.py":
         return
     for node in ast.walk(ast.parse(path.read_text())):

@@ -16,7 +16,8 @@ from normbench_cli.engine.events import Diverged, Notice, Progress, Record
 from normbench_cli.engine.loop import fit
 from normbench_cli.engine.training import Training
 
-TINY: dict[str, Any] = {"data": "digits:size=8", "batch_size": 256}
+TINY: dict[str, Any] = {"data": "digits:size=8", "batch_size": 256, "model": "mlp:size=8,width=16"}
+PLAIN: dict[str, Any] = {"model": "resnet20", "norm": "batchnorm", "epochs": 1, "schedule": "constant", "lr": 0.05}
 
 
 def make(**settings: Any) -> Training:
@@ -43,9 +44,6 @@ def test_another_seed_gives_other_numbers() -> None:
 
 def test_workers_do_not_change_the_numbers() -> None:
     assert metrics_of(make(iterations=2, workers=2)) == metrics_of(make(iterations=2))
-
-
-PLAIN: dict[str, Any] = {"norm": "batchnorm", "epochs": 1, "schedule": "constant", "lr": 0.05}
 
 
 def test_a_run_equals_a_loop_in_plain_torch() -> None:
@@ -94,7 +92,7 @@ def test_a_loss_that_is_not_finite_ends_the_run_after_its_record() -> None:
 
 
 def test_counting_saved_bytes_leaves_the_model_as_it_was() -> None:
-    training = make()
+    training = make(model="resnet20")
     before = {name: value.clone() for name, value in training.model.state_dict().items()}
     torch.manual_seed(3)
     first = next(iter(fit(training)))
@@ -108,7 +106,11 @@ def test_counting_saved_bytes_leaves_the_model_as_it_was() -> None:
 
 def test_equal_seeds_begin_with_equal_weights_whatever_the_norm() -> None:
     def weights(norm: str) -> list[Tensor]:
-        return [module.weight for module in make(norm=norm).model.modules() if isinstance(module, torch.nn.Conv2d)]
+        return [
+            module.weight
+            for module in make(model="resnet20", norm=norm).model.modules()
+            if isinstance(module, torch.nn.Conv2d)
+        ]
 
     torch.testing.assert_close(weights("none"), weights("batchnorm"))
 
