@@ -1,25 +1,139 @@
-"""Options that commands share, each declared once."""
+"""Options that several commands share, each declared once, and the decorators that give them to a command."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
-Database = Annotated[
-    str | None,
-    typer.Option(
-        "--db", help="Results database: a path or an SQLAlchemy URL.", show_default="NORMBENCH_DB or the home's"
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no hints.")]
-RunIds = Annotated[list[str], typer.Argument(metavar="RUN...", help="Runs, by id or the beginning of one.")]
+from normbench_cli.cli._help import FROM_CONFIG, OUTPUT_PANEL
+from normbench_cli.config import FIELDS, REGISTRIES, TYPES
+
+CommandFunction = Callable[..., int]
+Settings = dict[str, Any]
+
+RunIds = Annotated[list[str], typer.Argument(metavar="RUN", help="Runs, by id or the beginning of one.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run, by id or the beginning of one.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Where = Annotated[
     list[str] | None,
-    typer.Option("--where", metavar="KEY=VALUE", help="Only runs with this setting (may be repeated)."),
+    typer.Option(
+        "--where",
+        metavar="KEY=VALUE",
+        help="Only runs with this setting (may be repeated).",
+        rich_help_panel="Which runs",
+    ),
 ]
-Tag = Annotated[str | None, typer.Option("--tag", help="Only runs with this tag.")]
+Tag = Annotated[str | None, typer.Option("--tag", help="Only runs with this tag.", rich_help_panel="Which runs")]
+
+
+# of `train` and `eval`, which declare the common options one by one
+Database = Annotated[str | None, typer.Option("--db", rich_help_panel=OUTPUT_PANEL)]
+Json = Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT_PANEL)]
+Debug = Annotated[bool, typer.Option("--debug", rich_help_panel=OUTPUT_PANEL)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT_PANEL)]
+
+
+@dataclass(frozen=True)
+class Common:
+    """What the options say that every command takes.  ``--debug`` is not among them: `main` deals with it."""
+
+    db: str | None
+    json: bool
+    quiet: bool
+
+
+def common_options(command: CommandFunction) -> CommandFunction:
+    """Give a command the options that every command takes; its argument ``common`` receives them."""
+    database = typer.Option(
+        "--db",
+        help="Results database: a path or an SQLAlchemy URL.",
+        show_default="NORMBENCH_DB or the home's",
+        rich_help_panel=OUTPUT_PANEL,
+    )
+    json = typer.Option("--json", help="Print one JSON document and nothing else.", rich_help_panel=OUTPUT_PANEL)
+    debug = typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT_PANEL)
+    quiet = typer.Option("--quiet", "-q", help="No progress, no hints.", rich_help_panel=OUTPUT_PANEL)
+    options = [
+        option("db", str | None, database, None),
+        option("json", bool, json, False),
+        option("debug", bool, debug, False),
+        option("quiet", bool, quiet, False),
+    ]
+    return expanded(command, "common", options, lambda given: Common(given["db"], given["json"], given["quiet"]))
+
+
+def config_options(
+    panels: Mapping[str, Sequence[str]], *, several: Sequence[str] = (), defaults: Mapping[str, str] | None = None
+) -> Callable[[CommandFunction], CommandFunction]:
+    """Give a command an option for each of these fields of a configuration, in the panels of its help.
+
+    The command's argument ``settings`` receives those that are given, by name: as text, numbers and booleans, or a list
+    of texts for the fields that take `several` values.  `defaults`: where the command's default is another than the
+    configuration's.
+    """
+    options = [
+        config_option(name, panel, several=name in several, default=(defaults or {}).get(name, FROM_CONFIG))
+        for panel, names in panels.items()
+        for name in names
+    ]
+    return lambda command: expanded(
+        command, "settings", options, lambda given: {name: v for name, v in given.items() if v is not None}
+    )
+
+
+def config_option(name: str, panel: str, *, several: bool, default: str) -> inspect.Parameter:
+    """The option of a configuration's field, explained by the field's own sentence."""
+    flag = name.replace("_", "-")
+    flags, metavar = [f"--{flag}"], "SPEC,..." if several else None
+    sentence = str(FIELDS[name].metadata["help"])
+    kind = TYPES[name] if TYPES[name] in (int, float, int | None, float | None, bool | None) else str
+    if kind == bool | None:
+        flags = [f"--{flag}/--no-{flag}"]
+    if name == "seed" and several:
+        flags.append("--seeds")
+        sentence, metavar = "seeds of everything random: 3, 0-9 or 1,5,7", "SEEDS"
+    registry = REGISTRIES.get(name)
+    declaration = typer.Option(
+        *flags,
+        help=sentence[0].upper() + sentence[1:] + ("" if sentence.endswith(".") else "."),
+        show_default=default,
+        metavar=metavar,
+        rich_help_panel=panel,
+        autocompletion=completion(registry.choices) if registry else None,
+    )
+    return option(name, (list[str] if several else kind) | None, declaration, None)
+
+
+def completion(choices: Callable[[], list[str]]) -> Callable[[str], list[str]]:
+    return lambda incomplete: [name for name in choices() if name.startswith(incomplete)]
+
+
+def option(name: str, kind: Any, declaration: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, declaration]
+    )
+
+
+def expanded(
+    command: CommandFunction,
+    argument: str,
+    options: Sequence[inspect.Parameter],
+    collect: Callable[[dict[str, Any]], object],
+) -> CommandFunction:
+    """The command with options in place of one of its arguments, which receives what they say."""
+
+    @functools.wraps(command)
+    def call(**values: Any) -> int:
+        given = {one.name: values.pop(one.name) for one in options}
+        return command(**values, **{argument: collect(given)})
+
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+        parameters += options if parameter.name == argument else own
+    vars(call)["__signature__"] = inspect.Signature(parameters)
+    return call

@@ -1,4 +1,4 @@
-"""normbench db: look after the database."""
+"""normbench db: make, upgrade, check and back up the results database."""
 
 from __future__ import annotations
 
@@ -7,110 +7,111 @@ from typing import Annotated
 
 import typer
 
-from normbench_cli.cli import _options
+from normbench_cli import paths
+from normbench_cli.cli._help import Command
+from normbench_cli.cli._options import Common, common_options
+from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.errors import EXIT_ERROR, EXIT_OK
 
-app = typer.Typer(help="Look after the database.", no_args_is_help=True)
+app = typer.Typer(help="Look after the results database.", no_args_is_help=True)
 
 
-@app.command("upgrade")
-def upgrade(
-    db: _options.Database = None,
-    json: _options.Json = False,
-    debug: _options.Debug = False,
-    quiet: _options.Quiet = False,
-) -> int:
-    """Bring the database to the schema of this normbench, after a backup."""
-    from normbench_cli import paths
-    from normbench_cli.cli._output import print_json
-    from normbench_cli.store.location import parse_location
-    from normbench_cli.store.schema import HEAD
-    from normbench_cli.store.upgrade import upgrade
+@app.command("upgrade", cls=Command)
+@common_options
+def upgrade(common: Common) -> int:
+    """Make the database, or bring it to the schema of this version after a backup.
 
-    place = parse_location(paths.database(db))
-    before, backup = upgrade(place)
-    if json:
-        print_json({"database": place.shown, "from": before, "to": HEAD, "backup": backup})
+    Examples:
+      normbench db upgrade
+      normbench db upgrade --db results.db
+    """
+    from normbench_cli.store import location, schema, upgrade
+
+    place = location.parse_location(paths.database(common.db))
+    before, backup = upgrade.upgrade(place)
+    if common.json:
+        print_json({"database": place.shown, "from": before, "to": schema.HEAD, "backup": backup})
     elif before is None:
-        print(f"made {place.shown} (schema {HEAD})")
-    elif before == HEAD:
-        print(f"{place.shown} is up to date (schema {HEAD})")
+        echo(f"made {place.shown} (schema {schema.HEAD})")
+    elif before == schema.HEAD:
+        echo(f"{place.shown} is up to date (schema {schema.HEAD})")
     else:
-        print(f"upgraded {place.shown} from schema {before} to {HEAD}" + (f"; backup: {backup}" if backup else ""))
+        saved = f"; backup: {backup}" if backup else ""
+        echo(f"upgraded {place.shown} from schema {before} to {schema.HEAD}{saved}")
     return EXIT_OK
 
 
-@app.command("check")
-def check(
-    db: _options.Database = None,
-    json: _options.Json = False,
-    debug: _options.Debug = False,
-    quiet: _options.Quiet = False,
-) -> int:
-    """Look whether the database is sound; exit code 1 if it is not."""
-    from normbench_cli.cli._output import hint, print_json
+@app.command("check", cls=Command)
+@common_options
+def check(common: Common) -> int:
+    """Check the database for damage, lost rows and dead runs; the exit code is 1 if it is damaged.
+
+    Examples:
+      normbench db check
+      normbench db check --json
+    """
     from normbench_cli.store import Store
     from normbench_cli.store.check import check_database
 
-    with Store.open(db, write=False, sweep=False) as store:
+    with Store.open(common.db, write=False, sweep=False) as store:
         health = check_database(store)
         shown = store.location.shown
     sound = not health.problems
-    if json:
+    if common.json:
         print_json({"database": shown, "ok": sound, **vars(health)})
     else:
         counts = ", ".join(f"{count} {name}" for name, count in health.rows.items())
-        print(f"{shown}: schema {health.version}" + (f"; {counts}; sound" if sound else ""))
+        echo(f"{shown}: schema {health.version}" + (f"; {counts}; sound" if sound else ""))
         for problem in health.problems:
-            print(f"problem: {problem}")
+            echo(f"problem: {problem}")
         for run_id in health.zombies:
-            print(f"run {run_id} is marked running but its process is gone; the next command will mark it interrupted")
+            echo(f"run {run_id} is marked running but its process is gone; the next command will mark it interrupted")
     if not sound:
-        hint("restore a backup, or save what is readable with sqlite3's .recover", quiet)
+        hint("restore a backup, or recover what is readable with sqlite3's .recover", common.quiet)
     return EXIT_OK if sound else EXIT_ERROR
 
 
-@app.command("backup")
+@app.command("backup", cls=Command)
+@common_options
 def backup(
     dest: Annotated[
         Path | None, typer.Argument(help="A new file, or a folder.", show_default="beside the database")
     ] = None,
-    db: _options.Database = None,
-    json: _options.Json = False,
-    debug: _options.Debug = False,
-    quiet: _options.Quiet = False,
+    *,
+    common: Common,
 ) -> int:
-    """Copy the database to a file; runs may go on meanwhile."""
-    from normbench_cli import paths
-    from normbench_cli.cli._output import print_json
-    from normbench_cli.store.backup import backup
-    from normbench_cli.store.location import parse_location
+    """Copy the database to a file, also while runs are being recorded.
 
-    place = parse_location(paths.database(db))
-    made = backup(place, dest)
-    if json:
+    Examples:
+      normbench db backup
+      normbench db backup results-before.db
+    """
+    from normbench_cli.store import backup, location
+
+    place = location.parse_location(paths.database(common.db))
+    made = backup.backup(place, dest)
+    if common.json:
         print_json({"database": place.shown, "backup": made})
     else:
-        print(made)
+        echo(str(made))
     return EXIT_OK
 
 
-@app.command("path")
-def path(
-    db: _options.Database = None,
-    json: _options.Json = False,
-    debug: _options.Debug = False,
-    quiet: _options.Quiet = False,
-) -> int:
-    """Print where the database is."""
-    from normbench_cli import paths
-    from normbench_cli.cli._output import print_json
-    from normbench_cli.store.location import parse_location
+@app.command("path", cls=Command)
+@common_options
+def path(common: Common) -> int:
+    """Print where the database is.
 
-    place = parse_location(paths.database(db))
+    Examples:
+      normbench db path
+      sqlite3 "$(normbench db path)" "SELECT id, norm FROM runs"
+    """
+    from normbench_cli.store import location
+
+    place = location.parse_location(paths.database(common.db))
     shown = str(place.path or place.shown)
-    if json:
+    if common.json:
         print_json({"database": shown, "exists": place.path.exists() if place.path else None})
     else:
-        print(shown)
+        echo(shown)
     return EXIT_OK

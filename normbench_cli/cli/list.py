@@ -1,12 +1,14 @@
-"""normbench list: what components there are, read from their files without importing them."""
+"""normbench list: the components of a kind, read from their source files without importing them."""
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated, Any
 
 import typer
 
-from normbench_cli.cli import _options
+from normbench_cli.cli._options import Common, common_options
+from normbench_cli.cli._output import echo, print_json, print_table
 from normbench_cli.errors import EXIT_OK, UsageError
 from normbench_cli.registry import (
     ACTIVATIONS,
@@ -19,6 +21,7 @@ from normbench_cli.registry import (
     SCHEDULES,
     Registry,
 )
+from normbench_cli.registry.entry import Entry
 from normbench_cli.registry.spec import suggest
 
 KINDS: dict[str, Registry[Any]] = {
@@ -34,46 +37,53 @@ KINDS: dict[str, Registry[Any]] = {
 
 
 def kinds() -> list[str]:
-    """The kinds that have something to list."""
+    """The kinds that have components."""
     return [kind for kind, registry in KINDS.items() if registry.entries]
 
 
-def show(
-    kind: Annotated[str, typer.Argument(help=", ".join(KINDS) + ".", autocompletion=kinds)],
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Each one's whole documentation.")] = False,
-    json: _options.Json = False,
-    debug: _options.Debug = False,
-    quiet: _options.Quiet = False,
+@common_options
+def list_components(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=", ".join(KINDS) + ".", autocompletion=kinds)],
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print each component's documentation.")] = False,
+    *,
+    common: Common,
 ) -> int:
-    """List the components of a kind, each with its one line and its paper."""
-    from inspect import Parameter
+    """List the components of a kind, each with its summary and its paper.
 
-    from normbench_cli.cli._output import print_json, print_table
-
+    Examples:
+      normbench list norms
+      normbench list data --verbose
+    """
     if kind not in kinds():
-        raise UsageError(f"there is nothing to list called '{kind}'", suggest(kind, kinds()))
+        raise UsageError(f"there is no kind of component '{kind}'", suggest(kind, kinds()))
     registry = KINDS[kind]
-    rows = []
-    for entry in registry.entries.values():
-        row = {"name": entry.name, "aliases": ", ".join(entry.aliases), "what": entry.summary, "paper": entry.paper}
-        if verbose or json:
-            row["parameters"] = ", ".join(
-                name if default is Parameter.empty else f"{name}={default}"
-                for name, (_, default) in registry.parameters(entry).items()
-            )
-        rows.append(row)
-    if json:
-        print_json({kind: rows})
-        return EXIT_OK
-    if verbose:
-        import inspect
-
-        for entry, row in zip(registry.entries.values(), rows, strict=True):
-            print(
-                f"{entry.name}" + (f" ({row['aliases']})" if row["aliases"] else "") + f": {entry.paper}".rstrip(": ")
-            )
-            print("  " + (inspect.getdoc(entry.load()) or entry.summary).replace("\n", "\n  ").rstrip())
-            print(f"  parameters: {row['parameters'] or 'none'}\n")
-        return EXIT_OK
-    print_table(rows)
+    entries = registry.entries.values()
+    if common.json:
+        print_json({kind: [row_of(entry) | {"parameters": parameters(registry, entry)} for entry in entries]})
+    elif verbose:
+        for entry in entries:
+            echo(documentation(registry, entry))
+    else:
+        print_table([row_of(entry) for entry in entries])
     return EXIT_OK
+
+
+def row_of(entry: Entry[Any]) -> dict[str, str]:
+    return {"name": entry.name, "aliases": ", ".join(entry.aliases), "what": entry.summary, "paper": entry.paper}
+
+
+def parameters(registry: Registry[Any], entry: Entry[Any]) -> str:
+    """What a spec of the component may set, with the defaults."""
+    return ", ".join(
+        name if default is inspect.Parameter.empty else f"{name}={default}"
+        for name, (_, default) in registry.parameters(entry).items()
+    )
+
+
+def documentation(registry: Registry[Any], entry: Entry[Any]) -> str:
+    """Name, aliases and paper in one line; below it the docstring and the parameters, indented."""
+    aliases = f" ({', '.join(entry.aliases)})" if entry.aliases else ""
+    title = f"{entry.name}{aliases}: {entry.paper}".rstrip(": ")
+    text = inspect.getdoc(entry.load()) or entry.summary
+    lines = [*text.splitlines(), f"parameters: {parameters(registry, entry) or 'none'}"]
+    return "\n".join([title, *(f"  {line}".rstrip() for line in lines), ""])

@@ -5,19 +5,23 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import traceback
 from typing import NoReturn
 
 import typer
 
 from normbench_cli import __version__
 from normbench_cli.cli import db, doctor, profile, report, runs, train
-from normbench_cli.cli import eval as eval_command
-from normbench_cli.cli import list as list_command
+from normbench_cli.cli import eval as eval_
+from normbench_cli.cli import list as list_
+from normbench_cli.cli._help import Command
 from normbench_cli.errors import EXIT_ERROR, EXIT_INTERRUPTED, NormbenchError
+
+EXPERIMENTS, RESULTS, PROGRAM = "Experiments", "Results", "About normbench"
 
 app = typer.Typer(
     name="normbench",
-    help="The laboratory for normalization layers: train, measure and compare them, and keep what was found.",
+    help="A benchmark for normalization layers: train, measure and compare them, and keep the results.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -29,51 +33,50 @@ def show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(epilog="Examples:\n  normbench train --norm popnorm,batchnorm --seeds 0-4\n  normbench report")
 def normbench(
     version: bool = typer.Option(False, "--version", callback=show_version, is_eager=True, help="Show the version."),
 ) -> None:
-    """The laboratory for normalization layers: train, measure and compare them, and keep what was found."""
+    """A benchmark for normalization layers: train, measure and compare them, and keep the results."""
 
 
-app.command("train")(train.train)
-app.command("eval")(eval_command.evaluate)
-app.command("profile")(profile.profile)
-app.command("report")(report.report)
-app.add_typer(runs.app, name="runs")
-app.add_typer(db.app, name="db")
-app.command("list")(list_command.show)
-app.command("doctor")(doctor.doctor)
+app.command("train", cls=Command, rich_help_panel=EXPERIMENTS)(train.train)
+app.command("eval", cls=Command, rich_help_panel=EXPERIMENTS)(eval_.evaluate)
+app.command("profile", cls=Command, rich_help_panel=EXPERIMENTS)(profile.profile)
+app.command("report", cls=Command, rich_help_panel=RESULTS)(report.report)
+app.add_typer(runs.app, name="runs", rich_help_panel=RESULTS)
+app.add_typer(db.app, name="db", rich_help_panel=RESULTS)
+app.command("list", cls=Command, rich_help_panel=PROGRAM)(list_.list_components)
+app.command("doctor", cls=Command, rich_help_panel=PROGRAM)(doctor.doctor)
 
 
 def main() -> NoReturn:
     """Run a command; every error ends here, as one line on stderr."""
+    # Not read from the parsed options: errors of parsing have tracebacks, too.
     debug = "--debug" in sys.argv
-    gc.set_threshold(10_000)  # what imports make lasts: looking for garbage in it took a fifth of their time
+    gc.set_threshold(10_000)  # objects created by imports are long-lived: passes over them cost 20 % of start-up
     try:
         code = app(standalone_mode=False)
         if code == EXIT_INTERRUPTED:
-            print("normbench: interrupted; what was done is recorded", file=sys.stderr)
+            print("normbench: interrupted; completed work is recorded", file=sys.stderr)
     except NormbenchError as error:
         code = fail(error, error.exit_code, debug)
     except typer.TyperException as error:
         code = fail(f"{error.format_message()} (see --help)", error.exit_code, debug)
     except (KeyboardInterrupt, typer.Abort):
         code = fail("interrupted", EXIT_INTERRUPTED, debug)
-    except BrokenPipeError:  # the reader of our output has gone, as in `normbench report | head`
+    except BrokenPipeError:  # the reader of the output has gone, as in `normbench report | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    except Exception as error:  # a fault of ours: still one line, and how to see more
+    except Exception as error:  # a defect of normbench
         kind = type(error).__name__
-        code = fail(f"unexpected {kind}: {error}; run again with --debug to see where", EXIT_ERROR, debug)
-    gc.freeze()  # nor is it looked through once more on the way out: with torch, most of a second
+        code = fail(f"unexpected {kind}: {error}; run again with --debug to see the traceback", EXIT_ERROR, debug)
+    gc.freeze()  # skip the final collection: with torch loaded it takes most of a second
     sys.exit(code or 0)
 
 
 def fail(message: object, code: int, debug: bool) -> int:
     if debug:
-        import traceback
-
         traceback.print_exc()
     line = " ".join(str(message).split())
     print(f"normbench: {line}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""normbench report: what was measured, side by side."""
+"""normbench report: recorded runs compared, in the terminal and as files."""
 
 from __future__ import annotations
 
@@ -8,60 +8,95 @@ from typing import Annotated
 import typer
 
 from normbench_cli.cli import _options
+from normbench_cli.cli._options import Common, common_options
+from normbench_cli.cli._output import hint, print_json, print_table
 from normbench_cli.errors import EXIT_OK
 
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option("--metric", "-m", help="A metric such as test/accuracy (may be repeated).", show_default="a few"),
-]
-By = Annotated[
-    list[str] | None,
-    typer.Option("--by", help="Group by this setting (may be repeated).", show_default="what varies but the seed"),
-]
-Formats = Annotated[
-    str | None,
-    typer.Option("--format", help="Files to write: md, csv.", show_default="md; none with --json"),
-]
+RUNS, VALUES, FILES = "Which runs", "What is compared", "Files"
+Names = list[str] | None
 
 
+@common_options
 def report(
-    metric: Metrics = None,
-    by: By = None,
     where: _options.Where = None,
     tag: _options.Tag = None,
-    at: Annotated[
-        str, typer.Option("--at", help="A time in the runs: 50%, or 'epoch 10'.", show_default="the end")
-    ] = "",
-    kind: Annotated[str, typer.Option("--kind", help="The kind of runs.")] = "train",
-    curve: Annotated[
-        list[str] | None,
-        typer.Option("--curve", help="Draw how a metric went, like train/loss (may be repeated)."),
+    kind: Annotated[
+        str, typer.Option("--kind", help="The kind of runs: train or profile.", rich_help_panel=RUNS)
+    ] = "train",
+    metric: Annotated[
+        Names,
+        typer.Option(
+            "--metric",
+            "-m",
+            metavar="NAME",
+            help="A metric such as test/accuracy (may be repeated).",
+            show_default="accuracy, loss, time and solver, where recorded",
+            rich_help_panel=VALUES,
+        ),
     ] = None,
-    form: Formats = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path("reports"),
-    db: _options.Database = None,
-    json: _options.Json = False,
-    debug: _options.Debug = False,
-    quiet: _options.Quiet = False,
+    by: Annotated[
+        Names,
+        typer.Option(
+            "--by",
+            metavar="SETTING,...",
+            help="Group the runs by these settings.",
+            show_default="the settings that vary, without the seed",
+            rich_help_panel=VALUES,
+        ),
+    ] = None,
+    at: Annotated[
+        str,
+        typer.Option(
+            "--at",
+            help="A point of each run's schedule: 50%, or 'epoch 10'.",
+            show_default="the end",
+            rich_help_panel=VALUES,
+        ),
+    ] = "",
+    curve: Annotated[
+        Names,
+        typer.Option(
+            "--curve",
+            metavar="NAME,...",
+            help="Plot a metric over time, like train/loss (may be repeated).",
+            rich_help_panel=FILES,
+        ),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="md,csv",
+            help="The files to write.",
+            show_default="md; none with --json",
+            rich_help_panel=FILES,
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the files.", rich_help_panel=FILES)] = Path("reports"),
+    *,
+    common: Common,
 ) -> int:
-    """Compare recorded runs: grouped by the settings that vary, mean ± sd (n) over the seeds."""
-    from normbench_cli.cli._output import hint, print_json, print_table
-    from normbench_cli.reporting.query import ReportQuery
-    from normbench_cli.reporting.render import parse_formats, to_json, to_rows, write_files
+    """Compare recorded runs, grouped by the settings that vary: mean ± sd (n) over the seeds.
+
+    Examples:
+      normbench report --metric test/accuracy --by norm,act
+      normbench report --where norm=popnorm --at 50% --curve train/loss
+    """
+    from normbench_cli.reporting import query, render
     from normbench_cli.reporting.report import make_report
 
-    formats = parse_formats(form or ("" if json else "md"))
-    query = ReportQuery(metric or [], split_words(by), where or [], tag, kind, at, split_words(curve))
-    made = make_report(query, db)
-    if json:
-        print_json(to_json(made))
+    formats = render.parse_formats(form or ("" if common.json else "md"))
+    asked = query.ReportQuery(metric or [], split_names(by), where or [], tag, kind, at, split_names(curve))
+    made = make_report(asked, common.db)
+    if common.json:
+        print_json(render.to_json(made))
     else:
-        print_table(to_rows(made), caption="\n".join(made.notes))
-    for path in write_files(made, out, formats):
-        hint(f"written: {path}", quiet)
+        print_table(render.to_rows(made), caption="\n".join(made.notes))
+    for path in render.write_files(made, out, formats):
+        hint(f"written: {path}", common.quiet)
     return EXIT_OK
 
 
-def split_words(texts: list[str] | None) -> list[str]:
-    """Words repeated or with commas, as a person likes."""
-    return [word.strip() for text in texts or [] for word in text.split(",") if word.strip()]
+def split_names(texts: list[str] | None) -> list[str]:
+    """Names given by repeating the option or separated by commas."""
+    return [name.strip() for text in texts or [] for name in text.split(",") if name.strip()]

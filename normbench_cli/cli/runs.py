@@ -1,14 +1,24 @@
-"""normbench runs: look at what is recorded, and remove it."""
+"""normbench runs: list, show and remove recorded runs."""
 
 from __future__ import annotations
 
+import shutil
 import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from normbench_cli import paths
 from normbench_cli.cli import _options
+from normbench_cli.cli._help import Command
+from normbench_cli.cli._options import Common, common_options
+from normbench_cli.cli._output import Row, echo, hint, print_json, print_table
+from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import EXIT_ERROR, EXIT_OK, NormbenchError, UsageError
+from normbench_cli.registry.spec import format_value, suggest
+from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.status import STATUSES
 
 if TYPE_CHECKING:
@@ -17,191 +27,197 @@ if TYPE_CHECKING:
 
 EPOCHS_SHOWN = 8
 
-app = typer.Typer(help="Look after what is recorded.", no_args_is_help=True)
+app = typer.Typer(help="Look after recorded runs.", no_args_is_help=True)
 
 
-@app.command("list")
+@app.command("list", cls=Command)
+@common_options
 def list_runs(
-    state: Annotated[str | None, typer.Option("--state", help=f"Only runs that are {', '.join(STATUSES)}.")] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(
+            "--status", "--state", help=f"Only runs that are {', '.join(STATUSES)}.", rich_help_panel="Which runs"
+        ),
+    ] = None,
     tag: _options.Tag = None,
     where: _options.Where = None,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="At most so many, the newest; 0 for all.")] = 30,
-    db: _options.Database = None,
-    json: _options.Json = False,
-    debug: _options.Debug = False,
-    quiet: _options.Quiet = False,
+    limit: Annotated[
+        int,
+        typer.Option(
+            "--limit", metavar="N", min=0, help="List at most this many runs; 0: all.", rich_help_panel="Which runs"
+        ),
+    ] = 30,
+    *,
+    common: Common,
 ) -> int:
-    """List recorded runs, newest first."""
-    from normbench_cli.cli._output import hint, print_json, print_table
-    from normbench_cli.registry.spec import suggest
-    from normbench_cli.store import Store
-    from normbench_cli.store.errors import NoDatabase
-    from normbench_cli.store.queries import metrics_frame, parse_where, runs_frame
+    """List recorded runs, newest first.
 
-    if state is not None and state not in STATUSES:
-        raise UsageError(f"no run is ever '{state}'", suggest(state, list(STATUSES)))
-    accepted = parse_where(where or [])
+    Examples:
+      normbench runs list --status failed
+      normbench runs list --where norm=popnorm --limit 0
+    """
+    from normbench_cli.store import Store, queries
+
+    if status is not None and status not in STATUSES:
+        raise UsageError(f"'{status}' is not the status of a run", suggest(status, list(STATUSES)))
+    accepted = queries.parse_where(where or [])
     try:
-        with Store.open(db, write=False) as store:
-            frame = runs_frame(store, status=state, tag=tag, where=accepted)
-            every, frame = len(frame), frame.head(limit or len(frame))
-            values = metrics_frame(store, frame["id"].tolist(), None if json else ["test/accuracy"])
+        with Store.open(common.db, write=False) as store:
+            found = queries.runs_frame(store, status=status, tag=tag, where=accepted)
+            frame = found.head(limit or len(found))
+            values = queries.metrics_frame(store, frame["id"].tolist(), None if common.json else ["test/accuracy"])
     except NoDatabase as error:
-        if json:
+        if common.json:
             print_json({"runs": []})
-        hint(str(error), quiet)
+        hint(str(error), common.quiet)
         return EXIT_OK
     metrics: dict[str, dict[str, float]] = {}
     for run_id, name, value in zip(values["run_id"], values["metric"], values["value"], strict=True):
         metrics.setdefault(run_id, {})[name] = value
     rows = frame.to_dict("records")
-    if json:
+    if common.json:
         print_json({"runs": [listed(row, metrics.get(row["id"], {})) for row in rows]})
     elif rows:
-        print_table([short(row, metrics.get(row["id"], {}).get("test/accuracy")) for row in rows])
-    if every > len(rows):
-        hint(f"the newest {len(rows)} of {every}; --limit 0 shows all", quiet)
-    if not every:
-        hint("no run is recorded" + (" like that" if state or tag or where else "; `normbench train` makes one"), quiet)
+        print_table([row_of(row, metrics.get(row["id"], {}).get("test/accuracy")) for row in rows])
+    if len(found) > len(rows):
+        hint(f"showing the newest {len(rows)} of {len(found)} runs; --limit 0 shows all", common.quiet)
+    if found.empty:
+        narrowed = status or tag or where
+        hint("no recorded run matches" if narrowed else "no runs yet; `normbench train` makes one", common.quiet)
     return EXIT_OK
 
 
-def listed(row: dict[str, Any], metrics: dict[str, float]) -> dict[str, Any]:
-    own = ("id", "kind", "fingerprint", "message", "tag", "note", "started_at", "finished_at")
-    return (
-        {"id": row["id"], "status": row["status"]}
-        | {name: row[name] for name in (*own, "config")}
-        | {"metrics": metrics}
-    )
+def listed(row: Mapping[Any, Any], metrics: Mapping[str, float]) -> dict[str, Any]:
+    """A run in the JSON of `runs list`."""
+    names = ("id", "status", "kind", "fingerprint", "message", "tag", "note", "started_at", "finished_at", "config")
+    return {name: row[name] for name in names} | {"metrics": metrics}
 
 
-def short(row: dict[str, Any], accuracy: float | None) -> dict[str, str]:
-    words = {name: str(row[name]) for name in ("norm", "act", "model", "data", "seed")}
+def row_of(row: Mapping[Any, Any], accuracy: float | None) -> dict[str, str]:
+    """A run in the table of `runs list`."""
     return {
         "run": row["id"],
-        "state": row["status"],
-        **words,
+        "status": row["status"],
+        **{name: str(row[name]) for name in ("norm", "act", "model", "data", "seed")},
         **({"tag": row["tag"]} if row["tag"] else {}),
         "accuracy": "-" if accuracy is None else f"{accuracy:.2%}",
         "started": f"{row['started_at'].astimezone():%Y-%m-%d %H:%M}",
     }
 
 
-@app.command("show")
-def show_run(
-    run: _options.RunId,
-    db: _options.Database = None,
-    json: _options.Json = False,
-    debug: _options.Debug = False,
-    quiet: _options.Quiet = False,
-) -> int:
-    """Show everything about a run: settings, where it ran, what it measured, epoch by epoch."""
-    from normbench_cli import paths
-    from normbench_cli.cli._output import print_json, print_table
-    from normbench_cli.registry.spec import format_value
-    from normbench_cli.store import Store
-    from normbench_cli.store.queries import metrics_frame
+@app.command("show", cls=Command)
+@common_options
+def show_run(run: _options.RunId, *, common: Common) -> int:
+    """Show everything recorded of a run: settings, environment, last metrics, metrics by epoch.
 
-    with Store.open(db, write=False) as store:
+    Examples:
+      normbench runs show d322c4f1
+      normbench runs show d322 --json
+    """
+    from normbench_cli.store import Store, queries
+
+    with Store.open(common.db, write=False) as store:
         found = store.find(run)
         metrics = store.latest_metrics(found.id)
-        curve = metrics_frame(store, [found.id], curve=True)
-    table = curve.pivot(index="epoch", columns="metric", values="value")
-    if json:
-        steps = [{"epoch": int(epoch), "metrics": row.dropna().to_dict()} for epoch, row in table.iterrows()]
-        print_json({"runs": [everything(found) | {"metrics": metrics, "curve": steps}]})
+        curve = queries.metrics_frame(store, [found.id], curve=True)
+    epochs = curve.pivot(index="epoch", columns="metric", values="value")
+    if common.json:
+        by_epoch = [{"epoch": int(epoch), "metrics": row.dropna().to_dict()} for epoch, row in epochs.iterrows()]
+        print_json({"runs": [shown(found) | {"metrics": metrics, "curve": by_epoch}]})
         return EXIT_OK
-    facts = everything(found) | {"folder": str(paths.run_folder(found.id))}
-    del facts["config"], facts["environment"]
-    print_table([{"run": name, found.id: text(value)} for name, value in facts.items() if value not in ("", None)])
-    parts = [
-        [{title: name, "value": format_value(value)} for name, value in flat(values).items()]
-        for title, values in (("setting", found.config), ("environment", found.environment.facts))
+    facts = shown(found) | {"folder": str(paths.run_folder(found.id))}
+    config, environment = facts.pop("config"), facts.pop("environment")
+    some_epochs = epochs.iloc[evenly_spaced(len(epochs), EPOCHS_SHOWN)].iterrows()
+    tables: list[list[Row]] = [
+        [{"run": name, found.id: cell(value)} for name, value in facts.items() if value not in ("", None)],
+        [{"setting": name, "value": format_value(value)} for name, value in flattened(config).items()],
+        [{"environment": name, "value": format_value(value)} for name, value in flattened(environment).items()],
+        [{"last metric": name, "value": f"{value:.6g}"} for name, value in metrics.items()],
+        [
+            {"epoch": f"{epoch:.0f}"} | {str(name): f"{value:.4g}" for name, value in row.items()}
+            for epoch, row in some_epochs
+        ],
     ]
-    parts.append([{"last measured": name, "value": f"{value:.6g}"} for name, value in metrics.items()])
-    some = table.iloc[spread(len(table), EPOCHS_SHOWN)].iterrows()
-    parts.append(
-        [{"epoch": f"{epoch:.0f}"} | {name: f"{value:.4g}" for name, value in row.items()} for epoch, row in some]
-    )
-    for part in filter(None, parts):
-        print()
-        print_table(part)
+    for number, table in enumerate(filter(None, tables)):
+        if number:
+            echo("")
+        print_table(table)
     return EXIT_OK
 
 
-def everything(run: Run) -> dict[str, Any]:
-    names = ("id", "kind", "fingerprint", "message", "tag", "note", "argv", "started_at", "heartbeat_at", "finished_at")
-    facts = {name: getattr(run, name) for name in (*names, "host", "pid")}
-    return {"id": run.id, "status": run.status} | facts | {"config": run.config, "environment": run.environment.facts}
+def shown(run: Run) -> dict[str, Any]:
+    """A run in the JSON of `runs show`, without what it measured."""
+    names = ["id", "status", "kind", "fingerprint", "message", "tag", "note", "argv"]
+    names += ["started_at", "heartbeat_at", "finished_at", "host", "pid"]
+    facts = {name: getattr(run, name) for name in names}
+    return facts | {"config": run.config, "environment": run.environment.facts}
 
 
-def text(value: Any) -> str:
+def cell(value: object) -> str:
+    """A fact of a run as text: words apart, times in the local zone."""
     if isinstance(value, list):
         return " ".join(map(str, value))
-    return f"{value.astimezone():%Y-%m-%d %H:%M:%S}" if hasattr(value, "astimezone") else str(value)
+    return f"{value.astimezone():%Y-%m-%d %H:%M:%S}" if isinstance(value, datetime) else str(value)
 
 
-def flat(values: dict[str, Any], start: str = "") -> dict[str, Any]:
-    """Nested facts with dotted names."""
+def flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested values with dotted names."""
     found: dict[str, Any] = {}
     for name, value in values.items():
-        if isinstance(value, dict):
-            found |= flat(value, f"{start}{name}.")
-        else:
-            found[start + name] = value
+        found |= flattened(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
     return found
 
 
-def spread(length: int, most: int) -> list[int]:
-    """At most so many places, evenly from the first to the last."""
+def evenly_spaced(length: int, most: int) -> list[int]:
+    """At most so many indices, evenly from the first to the last."""
     if length <= most:
         return list(range(length))
     return sorted({round(i * (length - 1) / (most - 1)) for i in range(most)})
 
 
-@app.command("rm")
+@app.command("rm", cls=Command)
+@common_options
 def remove(
     runs: _options.RunIds,
-    yes: _options.Yes = False,
-    force: Annotated[bool, typer.Option("--force", help="Remove running runs, too.")] = False,
-    db: _options.Database = None,
-    json: _options.Json = False,
-    debug: _options.Debug = False,
-    quiet: _options.Quiet = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also remove runs that are running.")] = False,
+    *,
+    common: Common,
 ) -> int:
-    """Remove runs: their rows and their folders."""
-    from normbench_cli.cli._output import hint, print_json
+    """Remove runs: their rows in the database and their folders.
+
+    Examples:
+      normbench runs rm d322c4f1
+      normbench runs rm d322 5e81 --yes
+    """
     from normbench_cli.store import Store
 
-    with Store.open(db, create=False) as store:
+    with Store.open(common.db, create=False) as store:
         found = {run.id: run for run in map(store.find, runs)}  # all of them first: a wrong name removes nothing
         for run in found.values():
             if run.status == "running" and not force:
                 raise NormbenchError(f"run {run.id} is running", "wait for its end, or remove it with --force")
-        if not yes and not agreed(list(found.values()), ask=not json):
-            hint("nothing was removed", quiet)
+        if not yes and not confirmed(list(found.values()), ask=not common.json):
+            hint("nothing was removed", common.quiet)
             return EXIT_ERROR
-        erase(store, list(found))
-    if json:
+        delete_runs(store, list(found))
+    if common.json:
         print_json({"removed": list(found)})
     else:
-        print(f"removed {', '.join(found)}")
+        echo(f"removed {', '.join(found)}")
     return EXIT_OK
 
 
-def agreed(runs: list[Run], ask: bool) -> bool:
+def confirmed(runs: Sequence[Run], ask: bool) -> bool:
     if not ask or not sys.stdin.isatty():
-        raise UsageError("there is nobody to ask whether to remove runs", "say so with --yes")
+        raise UsageError("removing runs needs a confirmation, and the input is not a terminal", "confirm with --yes")
     for run in runs:
-        typer.echo(f"{run.id}  {run.norm} {run.act} {run.model} {run.data} seed {run.seed}  {run.status}", err=True)
+        settings = " ".join(str(getattr(run, name)) for name in GRID_FIELDS)
+        hint(f"{run.id}  {settings} seed {run.seed}  {run.status}")
     return typer.confirm(f"Remove {'this run' if len(runs) == 1 else f'these {len(runs)} runs'}?", err=True)
 
 
-def erase(store: Store, run_ids: list[str]) -> None:
-    import shutil
-
-    from normbench_cli import paths
-
+def delete_runs(store: Store, run_ids: list[str]) -> None:
     store.delete(run_ids)
     for run_id in run_ids:
         try:

@@ -21,7 +21,7 @@ def change(path: Path, statement: str) -> None:
         connection.commit()
 
 
-def test_upgrade_makes_a_database_and_then_has_nothing_to_do(normbench: RunCommand, home: Path) -> None:
+def test_upgrade_creates_a_database_and_then_has_nothing_to_do(normbench: RunCommand, home: Path) -> None:
     assert f"made {home / 'normbench.db'} (schema {HEAD})" in normbench("db", "upgrade").out
     assert "up to date" in normbench("db", "upgrade").out
     assert json.loads(normbench("db", "upgrade", "--json").out) == {
@@ -34,7 +34,7 @@ def test_upgrade_makes_a_database_and_then_has_nothing_to_do(normbench: RunComma
     ("content", "says"), [("nothing like it", "not a database"), (None, "is a folder")], ids=["text", "folder"]
 )
 @pytest.mark.parametrize("command", ["upgrade", "check", "backup"])
-def test_what_is_no_database_is_left_alone(
+def test_a_file_that_is_no_database_is_left_unchanged(
     normbench: RunCommand, tmp_path: Path, command: str, content: str | None, says: str
 ) -> None:
     place = tmp_path / "place"
@@ -46,7 +46,7 @@ def test_what_is_no_database_is_left_alone(
 
 
 @pytest.mark.parametrize("command", ["check", "backup"])
-def test_a_missing_database_is_said_and_not_made(normbench: RunCommand, home: Path, command: str) -> None:
+def test_a_missing_database_is_an_error_and_is_not_created(normbench: RunCommand, home: Path, command: str) -> None:
     ended = normbench("db", command)
     assert (ended.code, ended.out) == (1, "")
     assert "no database" in ended.err
@@ -62,7 +62,7 @@ def test_check_of_a_sound_database(normbench: RunCommand, enter: Callable[..., A
     assert json.loads(normbench("db", "check", "--json").out)["ok"] is True
 
 
-def test_check_finds_rows_that_point_nowhere(normbench: RunCommand, enter: Callable[..., Any], home: Path) -> None:
+def test_check_finds_rows_of_missing_runs(normbench: RunCommand, enter: Callable[..., Any], home: Path) -> None:
     enter(0.5)
     change(home / "normbench.db", "UPDATE metrics SET run_id = 'nowhere'")
     ended = normbench("db", "check")
@@ -91,12 +91,12 @@ def test_check_names_runs_whose_process_is_gone_and_changes_nothing(
     for _ in range(2):
         ended = normbench("db", "check")
         assert ended.code == 0
-        assert f"run {run_id} is marked running" in ended.out
+        assert f"run {run_id} is marked running but its process is gone" in ended.out
     assert "interrupted" in normbench("runs", "list").out
     assert "marked running" not in normbench("db", "check").out
 
 
-def test_backup_beside_or_where_it_is_wanted(
+def test_backup_goes_beside_the_database_or_to_a_given_file(
     normbench: RunCommand, enter: Callable[..., Any], home: Path, tmp_path: Path
 ) -> None:
     enter(0.5)
@@ -118,7 +118,7 @@ def test_path(normbench: RunCommand, home: Path, tmp_path: Path) -> None:
     assert normbench("db", "path", "--db", "postgresql://me:secret@host/name").out == "postgresql://me:***@host/name\n"
 
 
-def test_an_older_database_is_named_with_the_command_that_upgrades_it(
+def test_the_error_of_an_older_database_names_the_upgrade_command(
     normbench: RunCommand, enter: Callable[..., Any], home: Path
 ) -> None:
     enter(0.5)

@@ -17,7 +17,7 @@ from tests.support import RunCommand
 TINY = ["--data", "digits:size=8", "--iterations", "2", "--batch-size", "64", "--norm", "batchnorm"]
 
 
-def is_one_line(ended: Any, code: int, *says: str) -> None:
+def assert_one_line(ended: Any, code: int, *says: str) -> None:
     assert ended.code == code, ended
     assert ended.out == ""
     assert ended.err.count("\n") == 1, ended.err
@@ -53,13 +53,13 @@ def is_one_line(ended: Any, code: int, *says: str) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_wrong_usage_of_train(normbench: RunCommand, home: Path, words: list[str], says: str) -> None:
-    is_one_line(normbench("train", *words), 2, says)
+    assert_one_line(normbench("train", *words), 2, says)
     assert not home.exists()
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
-def test_a_missing_device_is_said(normbench: RunCommand, home: Path) -> None:
-    is_one_line(normbench("train", "--device", "cuda"), 2, "no device 'cuda'")
+def test_a_missing_device_is_named(normbench: RunCommand, home: Path) -> None:
+    assert_one_line(normbench("train", "--device", "cuda"), 2, "no device 'cuda'")
     assert not home.exists()
 
 
@@ -97,50 +97,50 @@ def protect(path: Path) -> None:
     ("spoil", "says"),
     [(truncate, "truncated"), (make_newer, "upgrade normbench"), (overwrite, "not a"), (protect, "read-only")],
 )
-def test_a_database_that_cannot_be_used_is_left_as_it_is(
+def test_an_unusable_database_is_left_unchanged(
     normbench: RunCommand, recorded: Path, spoil: Callable[..., Any], says: str
 ) -> None:
     spoil(recorded)
     before = recorded.read_bytes()
-    is_one_line(normbench("train", *TINY), 1, says)
+    assert_one_line(normbench("train", *TINY), 1, says)
     assert recorded.read_bytes() == before
 
 
 def test_a_folder_is_not_a_database(normbench: RunCommand, tmp_path: Path) -> None:
-    is_one_line(normbench("train", *TINY, "--db", str(tmp_path)), 1, "folder")
+    assert_one_line(normbench("train", *TINY, "--db", str(tmp_path)), 1, "folder")
 
 
-def test_a_home_that_cannot_be_written(normbench: RunCommand, home: Path) -> None:
+def test_an_unwritable_home_is_an_error(normbench: RunCommand, home: Path) -> None:
     home.mkdir()
     home.chmod(0o555)
-    is_one_line(normbench("train", *TINY), 1, "NORMBENCH_HOME")
+    assert_one_line(normbench("train", *TINY), 1, "NORMBENCH_HOME")
     home.chmod(0o755)
     assert not list(home.iterdir())
 
 
-def test_a_home_that_cannot_be_made(normbench: RunCommand, home: Path) -> None:
+def test_a_home_that_cannot_be_created_is_an_error(normbench: RunCommand, home: Path) -> None:
     home.write_text("a file")
-    is_one_line(normbench("train", *TINY), 1, "NORMBENCH_HOME")
+    assert_one_line(normbench("train", *TINY), 1, "NORMBENCH_HOME")
 
 
 @pytest.mark.parametrize("command", [["eval"], ["runs", "show"], ["runs", "rm", "--yes"]], ids=" ".join)
-def test_an_unknown_run_is_said(normbench: RunCommand, recorded: Path, command: list[str]) -> None:
-    is_one_line(normbench(*command, "ffffffffff"), 1, "ffffffffff", "normbench runs list")
+def test_an_unknown_run_is_named(normbench: RunCommand, recorded: Path, command: list[str]) -> None:
+    assert_one_line(normbench(*command, "ffffffffff"), 1, "ffffffffff", "normbench runs list")
 
 
 def test_debug_shows_the_traceback(normbench: RunCommand) -> None:
     assert "Traceback" in normbench("train", "--lr", "nan", "--debug").err
 
 
-def test_an_unexpected_fault_is_one_line_too(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_exception_is_one_line_too(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: list[RunConfig], **kwargs: Any) -> None:
         raise RuntimeError("two\nlines")
 
     monkeypatch.setattr("normbench_cli.runs.train.check", fail)
-    is_one_line(normbench("train", *TINY), 1, "RuntimeError: two lines", "--debug")
+    assert_one_line(normbench("train", *TINY), 1, "RuntimeError: two lines", "--debug")
 
 
-def test_the_program_is_the_module_too() -> None:
+def test_python_m_runs_the_program() -> None:
     import subprocess
     import sys
 

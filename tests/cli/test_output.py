@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from normbench_cli.cli._output import hint, plain, print_json, print_table
+from normbench_cli.cli._output import aligned, hint, print_json, print_table
 
 ROWS = [{"name": "a", "value": "1.50"}, {"name": "longer", "value": "-"}, {"name": "c", "value": "-20", "more": "x\ny"}]
 
@@ -25,39 +25,41 @@ class Terminal(io.StringIO):
 
 
 def test_plain_columns_are_aligned_numbers_to_the_right() -> None:
-    assert plain(ROWS) == "name    value  more\na        1.50\nlonger      -\nc         -20  x y"
+    assert aligned(ROWS) == "name    value  more\na        1.50\nlonger      -\nc         -20  x y"
 
 
-def test_a_pipe_gets_no_escapes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_piped_output_has_no_escape_codes(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(ROWS, "title", "caption")
-    assert capsys.readouterr().out == f"title\n{plain(ROWS)}\n\ncaption\n"
+    assert capsys.readouterr().out == f"title\n{aligned(ROWS)}\n\ncaption\n"
 
 
-def test_a_terminal_gets_a_drawn_table_with_words_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", Terminal())
+def test_a_terminal_gets_a_drawn_table_without_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", stdout := Terminal())
     monkeypatch.setenv("TERM", "xterm")
     print_table([{"note": "[red]not markup[/red]"}], title="title", caption="caption")
-    shown = sys.stdout.getvalue()
+    shown = stdout.getvalue()
     assert "[red]not markup[/red]" in shown
     assert "─" in shown
 
 
-def test_on_a_narrow_terminal_words_stay_whole_while_they_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", Terminal())
+def test_on_a_narrow_terminal_words_stay_whole_as_long_as_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", stdout := Terminal())
     monkeypatch.setenv("TERM", "xterm")
     row = {"run": "ea8a4100", "norm": "batchnorm", "train loss at the end": "0.0268", "saved for backward": "45.8 MiB"}
     monkeypatch.setenv("COLUMNS", "46")
     print_table([row])
-    assert {"ea8a4100", "batchnorm", "0.0268"} <= set(sys.stdout.getvalue().split())
+    assert {"ea8a4100", "batchnorm", "0.0268"} <= set(stdout.getvalue().split())
 
 
 @pytest.mark.parametrize("tty", [False, True])
 def test_an_empty_table_is_no_error(monkeypatch: pytest.MonkeyPatch, tty: bool) -> None:
-    monkeypatch.setattr(sys, "stdout", Terminal() if tty else io.StringIO())
+    stdout = Terminal() if tty else io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stdout)
     print_table([])
+    assert stdout.getvalue() == "\n"
 
 
-def test_json_has_only_what_json_has(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_holds_only_types_that_json_has(capsys: pytest.CaptureFixture[str]) -> None:
     values = [math.nan, math.inf, np.float64("nan"), np.int64(3), np.float32(0.5), True, None, (1, 2), Path("p")]
     print_json({"values": values, "at": datetime(2026, 1, 1, tzinfo=UTC), 3: {"x": -math.inf}})
     assert json.loads(capsys.readouterr().out) == {
@@ -74,7 +76,7 @@ def test_hints_go_to_stderr_unless_quiet(capsys: pytest.CaptureFixture[str]) -> 
     assert (printed.out, printed.err) == ("", "look\n")
 
 
-def test_a_poor_encoding_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_characters_missing_from_the_encoding_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", stream)
     print_table([{"accuracy": "97.4 ± 0.2"}])

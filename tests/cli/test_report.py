@@ -22,7 +22,7 @@ def two_norms(enter: Callable[..., Any]) -> None:
         enter(0.5, 0.9 + seed / 100 + (norm == "popnorm") / 50, norm=norm, seed=seed)
 
 
-def test_a_table_for_people(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
+def test_the_table(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
     ended = normbench("report")
     assert ended.code == 0
     assert ended.out.splitlines() == [
@@ -37,7 +37,7 @@ def test_a_table_for_people(normbench: RunCommand, two_norms: None, tmp_path: Pa
     assert "| popnorm | 93.00 ± 1.00 (n=3) |" in (tmp_path / "reports" / "report.md").read_text()
 
 
-def test_one_document_for_programs(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
+def test_json_is_one_document(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
     ended = normbench("report", "--json", "--metric", "test/accuracy", "--at", "50%")
     assert ended.err == ""
     document = json.loads(ended.out)
@@ -49,7 +49,7 @@ def test_one_document_for_programs(normbench: RunCommand, two_norms: None, tmp_p
     assert not (tmp_path / "reports").exists()
 
 
-def test_a_single_run_has_no_spread_and_json_no_nan(normbench: RunCommand, enter: Callable[..., Any]) -> None:
+def test_a_single_run_has_no_sd_and_json_no_nan(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     enter(0.5)
     row = json.loads(normbench("report", "--json").out)["rows"][0]
     assert row["metrics"]["test/accuracy"] == {
@@ -58,7 +58,7 @@ def test_a_single_run_has_no_spread_and_json_no_nan(normbench: RunCommand, enter
     assert "±" not in normbench("report", "-q").out
 
 
-def test_runs_that_did_not_finish_stand_beside_the_mean(normbench: RunCommand, enter: Callable[..., Any]) -> None:
+def test_unfinished_runs_are_counted_beside_the_mean(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     enter(0.5, seed=0)
     enter(0.1, seed=1, state="diverged")
     enter(0.1, seed=2, state="failed")
@@ -66,13 +66,13 @@ def test_runs_that_did_not_finish_stand_beside_the_mean(normbench: RunCommand, e
     assert "1 diverged, 1 failed" in normbench("report").out
 
 
-def test_a_repeated_run_is_not_another_seed(normbench: RunCommand, enter: Callable[..., Any]) -> None:
+def test_of_repeated_runs_only_the_newest_counts(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     for accuracy in (0.1, 0.2, 0.3):
         enter(accuracy)
     assert "30.00 (n=1)" in normbench("report").out
 
 
-def test_files_are_written_where_they_are_wanted(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
+def test_files_are_written_to_the_given_folder(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
     ended = normbench("report", "--format", "csv,md", "--out", "elsewhere", "-q")
     assert ended.err == ""
     assert sorted(file.name for file in (tmp_path / "elsewhere").iterdir()) == ["report.csv", "report.md"]
@@ -95,7 +95,7 @@ def test_files_are_written_where_they_are_wanted(normbench: RunCommand, two_norm
     ],
     ids=str,
 )
-def test_what_cannot_be_reported_is_said(
+def test_what_cannot_be_reported_is_a_one_line_error(
     normbench: RunCommand, two_norms: None, tmp_path: Path, words: list[str], code: int, says: str
 ) -> None:
     ended = normbench("report", *words)
@@ -105,7 +105,9 @@ def test_what_cannot_be_reported_is_said(
     assert not (tmp_path / "none.db").exists()
 
 
-def test_an_unwritable_folder_is_said_after_the_table(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_an_error_below_the_table(
+    normbench: RunCommand, two_norms: None, tmp_path: Path
+) -> None:
     (tmp_path / "reports").mkdir(mode=0o555)
     ended = normbench("report")
     assert ended.code == 1
@@ -156,7 +158,7 @@ def fill(runs: int, epochs: int) -> None:
 
 
 @pytest.mark.benchmark
-def test_a_large_database_is_reported_soon(normbench: RunCommand, home: Path) -> None:
+def test_a_report_of_a_large_database_takes_less_than_two_seconds(normbench: RunCommand, home: Path) -> None:
     fill(runs=2000, epochs=20)
     begin = time.process_time()
     ended = normbench("report", "--json")

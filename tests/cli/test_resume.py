@@ -62,7 +62,7 @@ def cut(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> str:
         patch.setattr(checkpoint, "save", stop_at_the_fourth)
         assert normbench(*WORDS).code == 130
     (run,) = json.loads(normbench("runs", "list", "--json").out)["runs"]
-    return run["id"]
+    return str(run["id"])
 
 
 def checkpoints(run_id: str) -> list[Path]:
@@ -70,11 +70,13 @@ def checkpoints(run_id: str) -> list[Path]:
 
 
 def shown(normbench: RunCommand, run_id: str) -> dict[str, Any]:
-    return json.loads(normbench("runs", "show", run_id, "--json").out)["runs"][0]
+    (run,) = json.loads(normbench("runs", "show", run_id, "--json").out)["runs"]
+    assert isinstance(run, dict)
+    return run
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_newest_checkpoint_costs_the_way_from_the_one_before(
+def test_a_damaged_newest_checkpoint_falls_back_to_the_one_before(
     normbench: RunCommand, cut: str, damage: Callable[..., Any]
 ) -> None:
     before, newest = checkpoints(cut)
@@ -94,7 +96,7 @@ def test_a_damaged_newest_checkpoint_costs_the_way_from_the_one_before(
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_without_a_whole_checkpoint_the_records_stay(
+def test_without_an_undamaged_checkpoint_the_records_are_kept(
     normbench: RunCommand, cut: str, damage: Callable[..., Any]
 ) -> None:
     before = shown(normbench, cut)
@@ -110,7 +112,7 @@ def test_without_a_whole_checkpoint_the_records_stay(
     assert before["status"] == "interrupted"
 
 
-def test_an_older_checkpoint_is_not_scored_in_place_of_the_last(normbench: RunCommand) -> None:
+def test_eval_refuses_an_older_checkpoint_in_place_of_the_last(normbench: RunCommand) -> None:
     (run,) = json.loads(normbench(*WORDS, "--json").out)["runs"]
     before, (_, newest) = shown(normbench, run["id"]), checkpoints(run["id"])
     for spoil, says in (
@@ -137,7 +139,7 @@ def test_a_checkpoint_of_another_network_is_one_line(normbench: RunCommand, cut:
     assert ended.err.count("\n") == 1
 
 
-def test_of_two_that_resume_a_run_at_once_one_is_refused(
+def test_a_run_cannot_be_resumed_twice_at_once(
     normbench: RunCommand, cut: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = build.build
@@ -155,7 +157,7 @@ def test_of_two_that_resume_a_run_at_once_one_is_refused(
     assert [row["epoch"] for row in shown(normbench, cut)["curve"]] == [1, 2]
 
 
-def test_a_run_that_is_resumed_while_others_tidy_up_is_not_taken_for_dead(
+def test_a_run_resumed_during_a_sweep_is_not_marked_interrupted(
     enter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_id = enter(0.5, state="running")

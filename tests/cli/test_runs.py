@@ -26,19 +26,21 @@ def test_list_shows_the_newest_first(normbench: RunCommand, enter: Callable[...,
     assert {"popnorm", "75.00%", "finished"} <= set(ended.out.split())
     ended = normbench("runs", "list", "--limit", "2")
     assert listed(ended) == ids[:0:-1]
-    assert "2 of 3" in ended.err
+    assert ended.err == "showing the newest 2 of 3 runs; --limit 0 shows all\n"
     assert normbench("runs", "list", "--limit", "2", "-q").err == ""
     assert listed(normbench("runs", "list", "--limit", "0")) == ids[::-1]
 
 
-@pytest.mark.parametrize("words", [["--state", "failed"], ["--tag", "t"], ["--where", "norm=bn"]], ids=" ".join)
-def test_list_narrows_down(normbench: RunCommand, enter: Callable[..., Any], words: list[str]) -> None:
+@pytest.mark.parametrize(
+    "words", [["--state", "failed"], ["--status", "failed"], ["--tag", "t"], ["--where", "norm=bn"]], ids=" ".join
+)
+def test_list_filters(normbench: RunCommand, enter: Callable[..., Any], words: list[str]) -> None:
     enter(0.5, norm="none")
     wanted = enter(0.5, norm="batchnorm", tag="t", state="failed")
     assert listed(normbench("runs", "list", *words)) == [wanted]
 
 
-def test_list_for_programs(normbench: RunCommand, enter: Callable[..., Any]) -> None:
+def test_list_as_json(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     run_id = enter(0.5, float("nan"), norm="batchnorm")
     (run,) = json.loads(normbench("runs", "list", "--json").out)["runs"]
     assert (run["id"], run["status"], run["kind"]) == (run_id, "finished", "train")
@@ -47,7 +49,7 @@ def test_list_for_programs(normbench: RunCommand, enter: Callable[..., Any]) -> 
     assert run["started_at"].endswith("+00:00")
 
 
-def test_list_of_nothing(normbench: RunCommand, enter: Callable[..., Any], home: Path) -> None:
+def test_list_without_runs(normbench: RunCommand, enter: Callable[..., Any], home: Path) -> None:
     ended = normbench("runs", "list")
     assert (ended.code, ended.out) == (0, "")
     assert "no database" in ended.err
@@ -55,12 +57,16 @@ def test_list_of_nothing(normbench: RunCommand, enter: Callable[..., Any], home:
     assert json.loads(normbench("runs", "list", "--json").out) == {"runs": []}
     enter()
     ended = normbench("runs", "list", "--tag", "t")
-    assert (ended.code, ended.out, ended.err) == (0, "", "no run is recorded like that\n")
+    assert (ended.code, ended.out, ended.err) == (0, "", "no recorded run matches\n")
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [(["--state", "done"], "no run is ever 'done'"), (["--where", "x"], "key=value"), (["--limit", "-1"], "--limit")],
+    [
+        (["--state", "done"], "'done' is not the status of a run"),
+        (["--where", "x"], "key=value"),
+        (["--limit", "-1"], "--limit"),
+    ],
 )
 def test_wrong_usage_of_list(normbench: RunCommand, words: list[str], says: str) -> None:
     ended = normbench("runs", "list", *words)
@@ -68,7 +74,7 @@ def test_wrong_usage_of_list(normbench: RunCommand, words: list[str], says: str)
     assert says in ended.err
 
 
-def test_show_tells_everything(normbench: RunCommand, enter: Callable[..., Any]) -> None:
+def test_show_prints_everything(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     run_id = enter(*(epoch / 100 for epoch in range(1, 41)), norm="popnorm:kappa=4", note="a [bold] note")
     ended = normbench("runs", "show", run_id[:6])
     assert (ended.code, ended.err) == (0, "")
@@ -78,7 +84,7 @@ def test_show_tells_everything(normbench: RunCommand, enter: Callable[..., Any])
     assert (len(epochs), epochs[0], epochs[-1]) == (8, 1, 40)
 
 
-def test_show_for_programs(normbench: RunCommand, enter: Callable[..., Any]) -> None:
+def test_show_as_json(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     run_id = enter(0.5, 0.75)
     (run,) = json.loads(normbench("runs", "show", run_id, "--json").out)["runs"]
     assert (run["id"], run["status"], run["environment"]) == (run_id, "finished", {"host": "here"})
@@ -86,7 +92,7 @@ def test_show_for_programs(normbench: RunCommand, enter: Callable[..., Any]) -> 
     assert run["curve"][0] == {"epoch": 1, "metrics": {"test/accuracy": 0.5, "train/loss": 1.0}}
 
 
-def test_show_of_a_run_that_measured_nothing(normbench: RunCommand, enter: Callable[..., Any]) -> None:
+def test_show_of_a_run_without_metrics(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     assert normbench("runs", "show", enter(state="failed")).code == 0
 
 
@@ -109,7 +115,7 @@ def test_rm_of_an_unknown_run_removes_nothing(normbench: RunCommand, enter: Call
     assert listed(normbench("runs", "list")) == [run_id]
 
 
-def test_rm_leaves_a_running_run_alone(normbench: RunCommand, enter: Callable[..., Any]) -> None:
+def test_rm_refuses_a_running_run(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     run_id = enter(0.5, state="running")
     ended = normbench("runs", "rm", run_id, "--yes")
     assert ended.code == 1
@@ -123,7 +129,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 0), ("n\n", 1, 1)])
-def test_rm_asks(
+def test_rm_asks_for_confirmation(
     normbench: RunCommand, enter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, answer: str, code: int, left: int
 ) -> None:
     run_id = enter(0.5)
@@ -134,7 +140,7 @@ def test_rm_asks(
     assert len(listed(normbench("runs", "list"))) == left
 
 
-def test_rm_asks_nobody_when_nobody_is_there(
+def test_rm_without_a_terminal_needs_yes(
     normbench: RunCommand, enter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))

@@ -17,13 +17,14 @@ from tests.support import RunCommand
 TINY = ["--data", "digits:size=8", "--iterations", "2", "--batch-size", "64", "-q"]
 
 
-def runs(normbench: RunCommand, *words: str) -> list[dict]:
+def runs(normbench: RunCommand, *words: str) -> list[dict[str, Any]]:
     ended = normbench("train", *TINY, *words, "--json")
     assert ended.code == 0, ended.err
-    return json.loads(ended.out)["runs"]
+    found: list[dict[str, Any]] = json.loads(ended.out)["runs"]
+    return found
 
 
-def test_a_single_run_always_runs_and_gives_the_same_numbers(normbench: RunCommand) -> None:
+def test_a_single_run_is_always_trained_and_reproducible(normbench: RunCommand) -> None:
     (first,), (again,) = runs(normbench, "--norm", "bn"), runs(normbench, "--norm", "batchnorm")
     assert first["fingerprint"] == again["fingerprint"]
     assert first["id"] != again["id"]
@@ -34,7 +35,7 @@ def test_a_single_run_always_runs_and_gives_the_same_numbers(normbench: RunComma
     assert {"step_time_ms", "samples_per_s", "peak_memory_bytes", "saved_activation_bytes"} <= set(first["metrics"])
 
 
-def test_a_grid_skips_what_is_finished(normbench: RunCommand) -> None:
+def test_a_grid_skips_finished_cells(normbench: RunCommand) -> None:
     grid = ["--norm", "batchnorm,none", "--act", "relu", "--act", "tanh", "--seeds", "0-1"]
     assert len(runs(normbench, *grid)) == 8
     assert runs(normbench, *grid) == []
@@ -51,7 +52,7 @@ def test_divergence_is_a_recorded_result(normbench: RunCommand) -> None:
     assert shown[0]["status"] == "diverged"
 
 
-def test_a_cell_that_fails_costs_only_itself(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_cell_does_not_stop_the_grid(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     from normbench_cli import build
 
     real = build.build
@@ -70,7 +71,7 @@ def test_a_cell_that_fails_costs_only_itself(normbench: RunCommand, monkeypatch:
     }
 
 
-def test_ctrl_c_ends_in_its_state_with_everything_recorded(
+def test_ctrl_c_ends_a_run_as_interrupted_with_its_metrics_recorded(
     normbench: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = []
@@ -90,21 +91,21 @@ def test_ctrl_c_ends_in_its_state_with_everything_recorded(
     assert "train/loss" in json.dumps(shown)
 
 
-def test_eval_gives_what_training_gave_and_adds_it(normbench: RunCommand) -> None:
+def test_eval_reproduces_the_scores_of_training(normbench: RunCommand) -> None:
     (run,) = runs(normbench, "--norm", "batchnorm")
     (again,) = json.loads(normbench("eval", run["id"][:6], "--json").out)["runs"]
     assert again["metrics"]["test/accuracy"] == run["metrics"]["test/accuracy"]
     assert again["metrics"]["test/loss"] == pytest.approx(run["metrics"]["test/loss"], abs=1e-12)
 
 
-def test_nothing_but_results_on_stdout_when_piped(normbench: RunCommand) -> None:
+def test_piped_output_has_only_results_and_no_escape_codes(normbench: RunCommand) -> None:
     ended = normbench("train", *TINY, "--norm", "batchnorm")
     assert "\x1b" not in ended.out + ended.err
     assert "finished" in ended.out
     assert ended.err == ""
 
 
-def test_profile_measures_every_contender_against_both_references(normbench: RunCommand) -> None:
+def test_profile_compares_every_norm_with_both_references(normbench: RunCommand) -> None:
     words = ["--shape", "8x4x6x6", "--data", "digits:size=8", "--batch-size", "16", "--rounds", "5", "--json"]
     ended = normbench("profile", "--norm", "popnorm", *words)
     assert ended.code == 0, ended.err
@@ -120,7 +121,7 @@ def test_profile_measures_every_contender_against_both_references(normbench: Run
 
 
 @pytest.mark.parametrize("kind", ["norms", "models", "activations", "data", "objectives", "schedules"])
-def test_list_shows_every_entry(normbench: RunCommand, kind: str) -> None:
+def test_list_shows_every_component(normbench: RunCommand, kind: str) -> None:
     from normbench_cli.cli.list import KINDS
 
     names = {row["name"] for row in json.loads(normbench("list", kind, "--json").out)[kind]}
@@ -128,13 +129,13 @@ def test_list_shows_every_entry(normbench: RunCommand, kind: str) -> None:
     assert all(name in normbench("list", kind).out for name in names)
 
 
-def test_doctor_finds_nothing_wrong(normbench: RunCommand) -> None:
+def test_doctor_finds_no_problem(normbench: RunCommand) -> None:
     ended = normbench("doctor", "--json")
     assert ended.code == 0
     assert all(check["ok"] for check in json.loads(ended.out).values())
 
 
-def test_a_norm_of_ones_own_may_look_at_values(normbench: RunCommand, tmp_path: Path) -> None:
+def test_a_custom_norm_may_read_values(normbench: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "looking.py").write_text(
         "from torch import nn\n"
         "class Looking(nn.Module):\n"
@@ -148,7 +149,7 @@ def test_a_norm_of_ones_own_may_look_at_values(normbench: RunCommand, tmp_path: 
     assert run["status"] == "finished"
 
 
-def test_what_does_not_fit_is_said_before_anything_is_recorded(normbench: RunCommand, home: Path) -> None:
+def test_a_model_that_does_not_fit_the_data_leaves_no_record(normbench: RunCommand, home: Path) -> None:
     ended = normbench("train", "--model", "vgg16", "--data", "digits:size=16", "-q")
     assert ended.code == 2
     assert "vgg16" in ended.err
@@ -156,7 +157,7 @@ def test_what_does_not_fit_is_said_before_anything_is_recorded(normbench: RunCom
     assert not home.exists()
 
 
-def test_a_run_that_was_cut_off_is_resumed(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_is_resumed_bit_for_bit(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     from normbench_cli.engine import checkpoint
 
     real = checkpoint.save
@@ -180,7 +181,7 @@ def test_a_run_that_was_cut_off_is_resumed(normbench: RunCommand, monkeypatch: p
     assert normbench("train", "--resume", cut["id"]).code == 1
 
 
-def test_attacks_are_measured_and_added(normbench: RunCommand) -> None:
+def test_scores_under_attack_are_recorded(normbench: RunCommand) -> None:
     (run,) = runs(normbench, "--norm", "batchnorm")
     ended = normbench("eval", run["id"], "--attack", "gaussian", "--attack", "bim:eps=0/0.1,steps=2", "--json")
     metrics = json.loads(ended.out)["runs"][0]["metrics"]

@@ -1,0 +1,64 @@
+"""What a command's ``--help`` shows beside its options: examples, and the defaults that a run really gets.
+
+The defaults are found when help is printed, so that other commands do not wait for the recipes to be read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperCommand, TyperOption
+
+from normbench_cli import recipes
+from normbench_cli.config import RunConfig, make_config
+from normbench_cli.registry.spec import format_value
+
+OUTPUT_PANEL = "Database and output"  # of the options that every command takes
+EXAMPLES = "\n\nExamples:\n"
+FROM_CONFIG = "the configuration's default"  # as `show_default`: looked up when help is printed
+
+
+class Command(TyperCommand):
+    """A command whose docstring ends in ``Examples:``; they are printed below its options."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        text, _, examples = (self.help or "").partition(EXAMPLES)
+        # typer keeps the line breaks of the source, which are made for wider terminals than most
+        self.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+        self.epilog = f"Examples:\n{examples}" if examples else None
+
+    def get_help_option(self, ctx: Any) -> TyperOption | None:
+        option = super().get_help_option(ctx)
+        if option:
+            option.rich_help_panel = OUTPUT_PANEL
+        return option
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        for option in self.params:
+            if isinstance(option, TyperOption) and isinstance(option.show_default, str):
+                option.help = f"{option.help}{shown_default(option)}"
+                option.show_default = False  # typer would put the text in parentheses
+        super().format_help(ctx, formatter)
+
+
+def shown_default(option: TyperOption) -> str:
+    text = option.show_default
+    if text == FROM_CONFIG:
+        text = config_default(str(option.name))
+    return rf" [dim]\[default: {text}][/dim]" if text else ""
+
+
+def config_default(name: str) -> str:
+    """The value that a field of a configuration gets when no option is given, and the recipe that may have set it."""
+    config = make_config({})
+    value = getattr(config, name)
+    if value is None or value == "":
+        return ""
+    return format_value(value) + (f" (recipe {config.recipe})" if is_set_by_recipes(name, config) else "")
+
+
+def is_set_by_recipes(name: str, config: RunConfig) -> bool:
+    """Whether another data set could have another default; a data set chooses the recipe, not the other way round."""
+    settings = [recipes.find(recipe).settings for recipe in recipes.names()]
+    return name != "data" and any(name in one for one in settings) and bool(config.recipe)
