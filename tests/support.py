@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 
@@ -19,3 +20,8 @@ class RunCommand(Protocol):
     """`normbench("train", "--epochs", "1")` runs the command line in this process."""
 
     def __call__(self, *words: str) -> CommandResult: ...
+
+
+def recorded_in(home: Path) -> list[str]:
+    """What a command has left in its home; torch's compile cache is no record."""
+    return sorted(path.name for path in home.glob("*") if path.name != "compiled")

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from normbench_cli.config import RunConfig
-from tests.support import RunCommand
+from tests.support import RunCommand, recorded_in
 
 TINY = ["--data", "digits:size=8", "--iterations", "2", "--batch-size", "64", "--norm", "batchnorm"]
 
@@ -54,13 +54,13 @@ def assert_one_line(ended: Any, code: int, *says: str) -> None:
 )
 def test_wrong_usage_of_train(normbench: RunCommand, home: Path, words: list[str], says: str) -> None:
     assert_one_line(normbench("train", *words), 2, says)
-    assert not home.exists()
+    assert not recorded_in(home)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
 def test_a_missing_device_is_named(normbench: RunCommand, home: Path) -> None:
     assert_one_line(normbench("train", "--device", "cuda"), 2, "no device 'cuda'")
-    assert not home.exists()
+    assert not recorded_in(home)
 
 
 @pytest.fixture

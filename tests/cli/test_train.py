@@ -12,7 +12,7 @@ from torch import Tensor
 from normbench_cli.config import RunConfig
 from normbench_cli.engine.step import train_step
 from normbench_cli.engine.training import Training
-from tests.support import RunCommand
+from tests.support import RunCommand, recorded_in
 
 TINY = ["--data", "digits:size=8", "--iterations", "2", "--batch-size", "64", "-q"]
 
@@ -154,7 +154,7 @@ def test_a_model_that_does_not_fit_the_data_leaves_no_record(normbench: RunComma
     assert ended.code == 2
     assert "vgg16" in ended.err
     assert ended.err.count("\n") == 1
-    assert not home.exists()
+    assert not recorded_in(home)
 
 
 def test_an_interrupted_run_is_resumed_bit_for_bit(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
