@@ -117,14 +117,21 @@ def registrations(tree: ast.Module) -> Iterator[Registration]:
         else:
             continue
         for decorator in decorated:
-            if is_registration(decorator):
-                assert isinstance(decorator, ast.Call)
-                words = {word.arg: ast.literal_eval(word.value) for word in decorator.keywords if word.arg}
-                yield Registration(
-                    name=ast.literal_eval(decorator.args[0]),
-                    attribute=attribute,
-                    aliases=words.pop("aliases", ()),
-                    summary=words.pop("summary", "") or first_line(docstring),
-                    paper=words.pop("paper", ""),
-                    facts=words,
-                )
+            if isinstance(decorator, ast.Call) and is_registration(decorator):
+                yield read_registration(decorator, attribute, docstring)
+
+
+def read_registration(call: ast.Call, attribute: str, docstring: str | None) -> Registration:
+    try:
+        name = ast.literal_eval(call.args[0])
+        words = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
+    except (ValueError, IndexError) as error:
+        raise Unreadable(f"line {call.lineno}: the arguments of register are not a name and literals") from error
+    return Registration(
+        name=name,
+        attribute=attribute,
+        aliases=words.pop("aliases", ()),
+        summary=words.pop("summary", "") or first_line(docstring),
+        paper=words.pop("paper", ""),
+        facts=words,
+    )

@@ -41,7 +41,7 @@ def describe_by_name(kind: str, facts_type: type[FactsT], name: str) -> Metadata
         for registration in registrations(parse_module(definition.module)):
             if registration.attribute == defined_as:
                 return describe_registration(kind, facts_type, registration, str(source_file(definition.module)))
-    except (Unreadable, ValueError):  # ValueError: an argument of the decorator is not a literal
+    except Unreadable:
         pass
     return describe_object(kind, facts_type, import_component(kind, name))
 

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from normbench_cli.errors import UsageError
@@ -21,7 +20,7 @@ from normbench_cli.registry.outside import (
     import_component,
 )
 from normbench_cli.registry.parameters import REQUIRED, Parameter
-from normbench_cli.registry.source import parse_module, source_file
+from normbench_cli.registry.source import Unreadable, parse_module, source_file
 from normbench_cli.registry.spec import first_line, join_spec, read_value, split_spec, suggest
 
 ComponentT = TypeVar("ComponentT", bound=Callable[..., Any])
@@ -87,10 +86,15 @@ class Registry(Generic[FactsT]):
         """Name -> entry, from the package's files and from entry points, sorted by name."""
         found: dict[str, Entry[FactsT]] = {}
         for module in self._modules():
-            for registration in registrations(parse_module(module)):
+            file = str(source_file(module))
+            try:
+                declared = list(registrations(parse_module(module)))
+            except Unreadable as error:
+                raise UsageError(f"{file} cannot be read: {error}", "mend the file") from error
+            for registration in declared:
                 if registration.name in found:
                     raise UsageError(f"two {self.kind} components are named '{registration.name}'", "rename one")
-                found[registration.name] = self._registered(registration, module, str(source_file(module)))
+                found[registration.name] = self._registered(registration, module, file)
         for entry in self._entry_points():
             found.setdefault(entry.name, entry)
         return dict(sorted(found.items()))
@@ -180,7 +184,7 @@ class Registry(Generic[FactsT]):
 
     def _modules(self) -> list[str]:
         """The modules of the package that may hold components, found without importing them."""
-        folder = Path(__file__).parents[1].joinpath(*self.package.split(".")[1:])
+        folder = source_file(self.package).parent
         return sorted(f"{self.package}.{file.stem}" for file in folder.glob("*.py") if not file.name.startswith("_"))
 
     def _registered(self, registration: Registration, module: str, file: str) -> Entry[FactsT]:

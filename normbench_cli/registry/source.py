@@ -55,7 +55,7 @@ def parse_file(file: Path, modified: int) -> ast.Module:
     try:
         return ast.parse(file.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError) as error:
-        raise Unreadable(f"{file} cannot be read: {error}") from error
+        raise Unreadable(str(error)) from error
 
 
 def find_definition(module: str, name: str, depth: int = 0) -> Definition:
