@@ -12,19 +12,20 @@ from torch import nn
 from normbench_cli.norms import NORMS
 
 WEIGHT_NORMS = ("weightnorm", "centeredweightnorm:scale=1", "weightstandardization", "spectralnorm")
+RAW_WEIGHTS = ("parametrizations.weight.original1", "parametrizations.weight.original", "weight")
 
 
 def net_with(norm: str) -> tuple[nn.Module, nn.Parameter]:
     """A tiny network in float64, and the weight that its norm makes scale-free."""
     torch.manual_seed(0)
-    op: nn.Module = nn.Conv2d(3, 6, 3, bias=False, dtype=torch.float64)
+    op = nn.Conv2d(3, 6, 3, bias=False, dtype=torch.float64)
+    after: nn.Module = nn.Identity()
     if norm in WEIGHT_NORMS:
-        op = NORMS.build(norm, op=op)
-        raw = dict(op.named_parameters())
-        weight = raw.get("parametrizations.weight.original1", raw.get("parametrizations.weight.original"))
-        after: nn.Module = nn.Identity()
+        NORMS.build(norm, op=op)
     else:
-        weight, after = op.weight, NORMS.build(norm, num_features=6).double()
+        after = NORMS.build(norm, num_features=6).double()
+    raw = dict(op.named_parameters())  # weight normalization also learns the length, `original0`
+    weight = next(raw[key] for key in RAW_WEIGHTS if key in raw)
     return nn.Sequential(op, after, nn.Tanh(), nn.Flatten(), nn.Linear(96, 4, dtype=torch.float64)), weight
 
 

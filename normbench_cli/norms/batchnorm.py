@@ -12,7 +12,7 @@ from normbench_cli.registry import NORMS
     "batchnorm", aliases=("bn",), paper="Ioffe & Szegedy 2015", placement="after", needs_batch=True, removes_mean=True
 )
 class BatchNorm(_BatchNorm):
-    """Batch normalization: every channel centred and scaled by the batch's own statistics.
+    """Batch normalization: every channel centered and scaled by the batch's own statistics.
 
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (N, spatial), per channel
 

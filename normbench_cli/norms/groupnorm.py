@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from normbench_cli.norms._batch.group import GroupNormBase, fitting_groups
+from normbench_cli.norms._batch.group import GroupNormBase, number_of_groups
 from normbench_cli.registry import NORMS
 
 
 @NORMS.register("groupnorm", aliases=("gn",), paper="Wu & He 2018", placement="after")
 class GroupNorm(GroupNormBase):
-    """Group normalization: the channels of a sample in groups, each centred and scaled by its own statistics.
+    """Group normalization: the channels of a sample in groups, each centered and scaled by its own statistics.
 
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (C / groups, spatial), per sample and group
 
@@ -16,10 +16,10 @@ class GroupNorm(GroupNormBase):
     <W, dL/dW> = 0 for the rows of a group together, not for each row as Lemma 3 of "New Interpretations of
     Normalization Methods" says (E16).
 
-    num_features: channels; groups: at most so many, the largest number of them that divides the channels;
-    eps: added to the variance; affine: learn gamma and beta.
+    num_features: channels; eps: added to the variance; affine: learn gamma and beta
+    groups: exactly so many, which must divide the channels of every layer; none: up to 32, the largest number of them
+    that divides a layer's channels (its attribute `num_groups`)
     """
 
-    def __init__(self, num_features: int, groups: int = 32, eps: float = 1e-5, affine: bool = True) -> None:
-        super().__init__(fitting_groups(groups, num_features), num_features, eps=eps, affine=affine)
-        self.num_features = num_features
+    def __init__(self, num_features: int, groups: int | None = None, eps: float = 1e-5, affine: bool = True) -> None:
+        super().__init__(number_of_groups(groups, num_features), num_features, eps, affine)

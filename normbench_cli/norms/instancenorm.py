@@ -8,7 +8,7 @@ from normbench_cli.registry import NORMS
 
 @NORMS.register("instancenorm", aliases=("in",), paper="Ulyanov et al. 2016", placement="after", removes_mean=True)
 class InstanceNorm(GroupNormBase):
-    """Instance normalization: every channel of every sample centred and scaled by its own statistics.
+    """Instance normalization: every channel of every sample centered and scaled by its own statistics.
 
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (spatial), per sample and channel
 
@@ -20,5 +20,4 @@ class InstanceNorm(GroupNormBase):
     """
 
     def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = True) -> None:
-        super().__init__(num_features, num_features, eps=eps, affine=affine)
-        self.num_features = num_features
+        super().__init__(num_features, num_features, eps, affine)

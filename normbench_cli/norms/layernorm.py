@@ -8,7 +8,7 @@ from normbench_cli.registry import NORMS
 
 @NORMS.register("layernorm", aliases=("ln",), paper="Ba et al. 2016", placement="after")
 class LayerNorm(GroupNormBase):
-    """Layer normalization: every sample centred and scaled by its own statistics over all channels and positions.
+    """Layer normalization: every sample centered and scaled by its own statistics over all channels and positions.
 
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (C, spatial), per sample
 
@@ -20,5 +20,4 @@ class LayerNorm(GroupNormBase):
     """
 
     def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = True) -> None:
-        super().__init__(1, num_features, eps=eps, affine=affine)
-        self.num_features = num_features
+        super().__init__(1, num_features, eps, affine)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import copy
+import inspect
+import re
+import subprocess
+import sys
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from normbench_cli import norms
 from normbench_cli.registry import NORMS
+from normbench_cli.registry.norm_spec import PLACEMENT_OPTIONS
 
 SHAPES = [(6, 4), (6, 4, 5), (6, 4, 5, 3), (6, 4, 3, 2, 2)]
 DATA_NORMS = [n for n, e in NORMS.entries.items() if e.facts.placement != "weight" and not e.facts.graphs]
+GRAPH_NORMS = [n for n, e in NORMS.entries.items() if e.facts.graphs]
 WEIGHT_NORMS = [n for n, e in NORMS.entries.items() if e.facts.placement == "weight"]
 RUNNING = [name for name in DATA_NORMS if "running_mean" in dict(NORMS.build(name, num_features=4).named_buffers())]
 
@@ -21,11 +29,44 @@ def data(shape: tuple[int, ...], dtype: torch.dtype = torch.float32, seed: int =
 
 
 @pytest.mark.parametrize("name", NORMS.choices())
-def test_listing_says_what_it_is(name: str) -> None:
+def test_the_docstring_has_a_summary_an_equation_and_every_parameter(name: str) -> None:
     entry = NORMS.entries[name]
-    assert entry.summary.endswith((".", ";")) or len(entry.summary) > 20
-    assert entry.facts.placement in ("after", "before", "weight")
-    assert entry.load().__doc__.startswith(entry.summary)
+    docstring = inspect.getdoc(entry.load()) or ""
+    summary, _, rest = docstring.partition("\n\n")
+    assert summary == entry.summary  # one line, for `list norms`
+    assert summary.endswith(".")
+    assert re.search(r"^ *\w+ = ", rest, re.MULTILINE)
+    own = [key for key in entry.parameters if key not in PLACEMENT_OPTIONS]
+    assert not [key for key in own if not re.search(rf"(^|[;,:] ) *\b{key}\b", rest, re.MULTILINE)]
+
+
+@pytest.mark.parametrize("name", [*DATA_NORMS, *GRAPH_NORMS])
+def test_layer_classes_can_be_imported_from_the_package(name: str) -> None:
+    entry = NORMS.entries[name]
+    layer = getattr(norms, entry.attribute)
+    assert layer is entry.load()
+    assert entry.attribute in norms.__all__
+    assert entry.attribute in dir(norms)
+
+
+def test_type_checkers_see_what_the_package_gives() -> None:
+    tree = ast.parse(inspect.getsource(norms))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = [(node.module, name.name) for node in block.body if isinstance(node, ast.ImportFrom) for name in node.names]
+    given = {getattr(norms, name): name for name in norms.__all__ if name != "NORMS"}
+    assert {(found.__module__, name) for found, name in given.items()} >= set(seen)
+    assert len(seen) > 10
+
+
+def test_the_package_loads_no_torch_until_a_layer_is_asked_for() -> None:
+    code = (
+        "import sys, normbench_cli.norms as norms; before = 'torch' in sys.modules\n"
+        "from normbench_cli.norms import AugNorm, convert; print(before, 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
+    with pytest.raises(AttributeError, match="no attribute 'AugNrom'"):
+        _ = norms.AugNrom
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -36,6 +77,7 @@ def test_any_shape_forward_and_backward(name: str, shape: tuple[int, ...]) -> No
     y = layer(x)
     assert y.shape == x.shape
     y.square().sum().backward()
+    assert x.grad is not None
     assert x.grad.isfinite().all()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in layer.parameters())
 
@@ -62,7 +104,7 @@ def test_state_survives_copying_and_loading(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DATA_NORMS)
-def test_eval_changes_no_buffer_and_asks_only_for_the_mode(name: str) -> None:
+def test_evaluation_changes_no_buffer_and_is_the_same_with_gradients(name: str) -> None:
     layer = NORMS.build(name, num_features=4)
     layer(data((6, 4, 5, 3)))
     layer.eval()
@@ -105,11 +147,12 @@ def test_consumers_may_change_the_output_in_place(name: str) -> None:
 
 @pytest.mark.parametrize("name", DATA_NORMS)
 @pytest.mark.parametrize("training", [True, False])
-def test_no_wait_for_the_device_and_no_stray_tensor(name: str, training: bool) -> None:
+def test_nothing_waits_for_the_device_or_leaves_it(name: str, training: bool) -> None:
     with torch.device("meta"):
         layer = NORMS.build(name, num_features=4).train(training)
         x = torch.randn(6, 4, 5, 3, requires_grad=True)
     layer(x).sum().backward()  # on `meta` any look at a value raises
+    assert x.grad is not None
     assert x.grad.shape == x.shape
 
 

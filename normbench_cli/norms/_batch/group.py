@@ -1,16 +1,28 @@
-"""The base of the norms over groups of channels: torch's GroupNorm, in any precision and for a single value too."""
+"""Norms over groups of channels: how many groups there are, and the base of the layers."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
+DEFAULT_GROUPS = 32
 
-def fitting_groups(groups: int, channels: int) -> int:
-    """The largest number of groups, at most so many, that divides the channels."""
+
+def number_of_groups(groups: int | None, channels: int) -> int:
+    """The groups that a layer uses: exactly those that are asked for, which must divide the channels; for None, the
+    largest number up to 32 that divides them."""
+    divisors = [number for number in range(1, channels + 1) if channels % number == 0]
+    if groups is None:
+        return max(number for number in divisors if number <= DEFAULT_GROUPS)
     if groups < 1:
         raise ValueError(f"groups = {groups}: at least one group is needed")
-    return max(number for number in range(1, min(groups, channels) + 1) if channels % number == 0)
+    if groups not in divisors:
+        fitting = ", ".join(map(str, divisors))
+        raise ValueError(
+            f"groups = {groups} does not divide the {channels} channels of a layer: give one of {fitting}, or leave it "
+            f"out for the largest up to {DEFAULT_GROUPS} that fits each layer"
+        )
+    return groups
 
 
 class GroupNormBase(nn.GroupNorm):
@@ -18,6 +30,10 @@ class GroupNormBase(nn.GroupNorm):
 
     On a CPU that is also faster: torch's backward of channels-last bfloat16 takes several times as long.
     """
+
+    def __init__(self, num_groups: int, num_features: int, eps: float, affine: bool) -> None:
+        super().__init__(num_groups, num_features, eps=eps, affine=affine)
+        self.num_features = num_features
 
     def forward(self, input: Tensor) -> Tensor:
         # The operator itself: nn.functional.group_norm refuses a single value, which the last batch of an epoch may be.

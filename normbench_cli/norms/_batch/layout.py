@@ -61,3 +61,12 @@ def values_per_channel(flat: Tensor) -> int:
 def working_dtype(x: Tensor) -> torch.dtype:
     """The dtype of statistics, at least float32: half precision overflows in squares and loses eps."""
     return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+
+def memory_format(x: Tensor) -> torch.memory_format:
+    """Channels last where the tensor lies that way."""
+    if x.ndim in (4, 5) and not x.is_contiguous():
+        last = torch.channels_last if x.ndim == 4 else torch.channels_last_3d
+        if x.is_contiguous(memory_format=last):
+            return last
+    return torch.contiguous_format
