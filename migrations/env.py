@@ -1,4 +1,4 @@
-"""How Alembic runs the migrations: on the connection it is given, in that connection's transaction.
+"""Alembic's entry point: run the migrations on the given connection, in its transaction.
 
 There is no alembic.ini; `normbench_cli.store.upgrade` sets everything.
 """
@@ -13,7 +13,7 @@ context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=Base.metadata,
     version_table=VERSION_TABLE,
-    render_as_batch=True,  # SQLite changes a table by making it anew
+    render_as_batch=True,  # SQLite alters a table by creating it anew
 )
 with context.begin_transaction():
     context.run_migrations()

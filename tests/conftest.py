@@ -20,7 +20,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "home"
     monkeypatch.setenv("NORMBENCH_HOME", str(folder))
     monkeypatch.delenv("NORMBENCH_DB", raising=False)
-    monkeypatch.setattr("normbench_cli.store.connection.SYNCHRONOUS", "OFF")  # tests need not survive a power cut
+    monkeypatch.setattr("normbench_cli.store.connection.SYNCHRONOUS", "OFF")  # no test needs to survive a power cut
     monkeypatch.chdir(tmp_path)
     return folder
 

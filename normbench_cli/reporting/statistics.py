@@ -1,4 +1,4 @@
-"""Mean and spread of a few numbers, and how far the mean may be off."""
+"""Mean, standard deviation and confidence interval of a few numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAN = float("nan")
 class Summary:
     """``sd`` is the sample standard deviation (ddof=1); ``ci95_*`` the 95 % interval of the mean by Student's t.
 
-    Of one number neither exists (nan).  A number that is not finite is not left out: it shows in the mean.
+    Both are nan for a single number.  Numbers that are not finite are not left out: they show in the mean.
     """
 
     mean: float
@@ -35,7 +35,7 @@ def summarize(values: Sequence[float]) -> Summary:
     low, high = min(values), max(values)
     if math.isinf(low) or math.isinf(high):
         return Summary(sum(values), NAN, n, low, high, NAN, NAN)
-    # divided first, so that no sum overflows; held between the ends, which rounding may step over
+    # each is divided first, so that the sum cannot overflow; clamped, because rounding may leave the range
     mean = min(max(math.fsum(value / n for value in values), low), high)
     if n == 1:
         return Summary(mean, NAN, n, low, high, NAN, NAN)
@@ -48,6 +48,6 @@ def summarize(values: Sequence[float]) -> Summary:
 @cache
 def t_quantile(degrees: int) -> float:
     """The 0.975 quantile of Student's t."""
-    from scipy.special import stdtrit  # scipy.stats has it too, and takes four times as long to load
+    from scipy.special import stdtrit  # scipy.stats has it too, but takes four times as long to load
 
     return float(stdtrit(degrees, 0.975))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SPLITS = ("train", "validation", "test")
-UNITS = {  # by the last piece of the name; a suffix of the name itself says the rest
+UNITS = {  # by the last part of the name; for other names the suffix says the unit
     "accuracy": "fraction",
     "worst_group_accuracy": "fraction",
     "accuracy_drop": "fraction",
     "accuracy_sd0": "fraction",
     "accuracy_sd1": "fraction",
     "accuracy_clip_only": "fraction",
-    "corruption_error": "fraction",  # the mean error over a corruption's five severities
-    "mean_corruption_error": "fraction",  # the mean of those over corruptions, as many as corruptions_in_mean says
+    "corruption_error": "fraction",  # mean error over the five severities of a corruption
+    "mean_corruption_error": "fraction",  # mean of those over the corruptions that corruptions_in_mean counts
     "samples_per_s": "1/s",
     "unconverged": "fraction",
     "damaged_images": "images",

@@ -1,4 +1,4 @@
-"""Mean, spread and interval of a few numbers."""
+"""Mean, standard deviation and interval of a few numbers."""
 
 from __future__ import annotations
 

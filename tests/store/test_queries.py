@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -36,8 +39,9 @@ def test_runs_are_listed_newest_first_with_their_settings(store: Store, enter: E
         (["norm=bn"], {1, 2}),
         (["norm=batchnorm", "norm=their.module:Norm"], {1, 2, 3}),
         (["norm=batchnorm", "seed=2"], {2}),
+        (["norm=popnorm:kappa=8.0"], {4}),  # recorded as popnorm:kappa=8
         (["lr=1e-1"], {1}),
-        (["iterations=none", "folds=0"], {1, 2, 3}),
+        (["iterations=none", "folds=0"], {1, 2, 3, 4}),
         (["batch_size=65"], set()),
     ],
 )
@@ -47,7 +51,27 @@ def test_where_accepts_values_as_written_on_a_command_line(
     enter(seed=1, norm="batchnorm")
     enter(seed=2, norm="batchnorm", lr=0.2)
     enter(seed=3, norm="their.module:Norm", lr=0.3)
+    enter(seed=4, norm="popnorm:kappa=8", lr=0.4)
     assert set(runs_frame(store, where=parse_where(pairs))["seed"]) == found
+
+
+def test_filters_on_any_component_and_parameter_load_no_torch() -> None:
+    """Also for specs that are not recorded in the same form, whose parameters must be read."""
+    code = """
+        import sys
+        import pandas as pd
+        from normbench_cli.config import REGISTRIES
+        from normbench_cli.registry.spec import join_spec
+        from normbench_cli.store.queries import parse_values
+
+        nothing = pd.Series(dtype=object)
+        for setting, registry in REGISTRIES.items():
+            for name, entry in registry.entries.items():
+                texts = [name, *(join_spec(name, {key: value}) for key, value in entry.defaults.items() if value != "")]
+                assert len(parse_values(setting, texts, nothing)) == len(texts)
+        assert "torch" not in sys.modules
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
 
 
 @pytest.mark.parametrize(("pair", "says"), [("norm", "key=value"), ("nrm=bn", "did you mean 'norm'")])
