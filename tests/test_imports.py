@@ -50,8 +50,8 @@ SLOW_TO_LOAD = {
     *("torch", "torchvision", "torch_geometric", "sklearn", "scipy", "matplotlib", "PIL"),
     *("sqlalchemy", "alembic", "pandas", "rich", "psutil", "platformdirs", "importlib.metadata"),
 }
-MOST_LAZY_IMPORTS = 118
-MOST_NEEDLESSLY_LAZY = 43
+MOST_LAZY_IMPORTS = 74
+MOST_NEEDLESSLY_LAZY = 9
 
 
 def room_of(path: Path) -> str:

@@ -82,12 +82,11 @@ def report(
       normbench report --metric test/accuracy --by norm,act
       normbench report --where norm=popnorm --at 50% --curve train/loss
     """
-    from normbench_cli.reporting import query, render
-    from normbench_cli.reporting.report import make_report
+    from normbench_cli.reporting import query, render, report
 
     formats = render.parse_formats(form or ("" if common.json else "md"))
     asked = query.ReportQuery(metric or [], split_names(by), where or [], tag, kind, at, split_names(curve))
-    made = make_report(asked, common.db)
+    made = report.make_report(asked, common.db)
     if common.json:
         print_json(render.to_json(made))
     else:

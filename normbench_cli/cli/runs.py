@@ -12,9 +12,10 @@ import typer
 
 from normbench_cli import paths
 from normbench_cli.cli import _options
+from normbench_cli.cli._columns import Row
 from normbench_cli.cli._help import Command
 from normbench_cli.cli._options import Common, common_options
-from normbench_cli.cli._output import Row, echo, hint, print_json, print_table
+from normbench_cli.cli._output import echo, hint, print_json, print_table
 from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import EXIT_ERROR, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry.spec import format_value, suggest

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from normbench_cli.cli._output import aligned, hint, print_json, print_table
+from normbench_cli.cli._columns import aligned
+from normbench_cli.cli._output import hint, print_json, print_table
 
 ROWS = [{"name": "a", "value": "1.50"}, {"name": "longer", "value": "-"}, {"name": "c", "value": "-20", "more": "x\ny"}]
 

@@ -129,12 +129,6 @@ def test_list_shows_every_component(normbench: RunCommand, kind: str) -> None:
     assert all(name in normbench("list", kind).out for name in names)
 
 
-def test_doctor_finds_no_problem(normbench: RunCommand) -> None:
-    ended = normbench("doctor", "--json")
-    assert ended.code == 0
-    assert all(check["ok"] for check in json.loads(ended.out).values())
-
-
 def test_a_custom_norm_may_read_values(normbench: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "looking.py").write_text(
         "from torch import nn\n"
