@@ -1,4 +1,4 @@
-"""Ways to disturb a model's input."""
+"""Attacks on a model's input: random noise, and steps that raise the loss."""
 
 from normbench_cli.registry import ATTACKS
 

@@ -8,19 +8,20 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from normbench_cli.attacks._input_space import Space
+from normbench_cli.attacks._input_space import InputSpace
 from normbench_cli.registry import ATTACKS
 
 
 @ATTACKS.register("gaussian", paper="Galloway et al. 2019")
 class Gaussian(nn.Module):
-    """Normal noise added to every input value: x + sigma n.
+    """Gaussian noise added to every input value: x + sigma n.
 
-    By default as in Galloway's code: sigma = 1/4 in normalized space (about 12.8/255 in pixels on CIFAR-10), nothing
-    clipped.  One object draws one stream of noise, so a fresh one with the same seed repeats it on the same device.
+    The defaults are those of Galloway et al.'s code: sigma = 1/4 in normalized space (about 12.8/255 in CIFAR-10's
+    pixels), without clipping.  An object draws from one stream, so a new one with the same seed repeats its noise on
+    the same kind of device.
 
     sigma: standard deviation of the noise; space: normalized, or pixel (0-1); clip: none, data_range (what pixels in
-    0-1 become) or galloway ([-2, 2]); seed: of the noise; mean, std: given by the program, what standardized the data.
+    0-1 become) or galloway ([-2, 2]); seed: of the noise; mean, std: of the data's standardization, set by the program.
     """
 
     def __init__(
@@ -35,8 +36,9 @@ class Gaussian(nn.Module):
         super().__init__()
         if not (math.isfinite(sigma) and sigma >= 0):
             raise ValueError(f"sigma is {sigma:g}; give 0 or more")
-        self.sigma, self.seed = sigma, seed
-        self.space = Space(space, clip, mean, std)
+        self.sigma = sigma
+        self.seed = seed
+        self.space = InputSpace(space, clip, mean, std)
         self._generator: torch.Generator | None = None
 
     @torch.no_grad()
@@ -44,8 +46,8 @@ class Gaussian(nn.Module):
         if self._generator is None or self._generator.device != x.device:
             self._generator = torch.Generator(x.device).manual_seed(self.seed)
         noise = torch.empty_like(x).normal_(generator=self._generator)
-        return self.space.clip(x + noise * self.space.amount(self.sigma, x), clean=x)
+        return self.space.clip(x + noise * self.space.to_input_units(self.sigma, x), clean=x)
 
     def clip_only(self, x: Tensor) -> Tensor:
-        """What the clipping alone does to clean inputs."""
+        """Clean inputs, clipped as this attack clips its result."""
         return self.space.clip(x)

@@ -16,7 +16,7 @@ class Attack(Protocol):
     """
 
     def __call__(self, model: nn.Module, x: Tensor, y: Tensor, /) -> Tensor:
-        """x: standardized inputs (N, C, H, W) on the device; y: labels (N,).  The model is left as it was."""
+        """x: standardized inputs (N, C, H, W) on the device; y: labels (N,).  The model keeps its state."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Networks, one a file, each written once for all norms and activations."""
+"""Networks, one a file; each is written once, for all norms and activations."""
 
 from normbench_cli.registry import MODELS
 

@@ -1,4 +1,4 @@
-"""DenseNet-121 for small images: every layer reads what all layers before it in its stage have made."""
+"""DenseNet-121 for small images: every layer reads the outputs of all layers before it in its stage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ DEPTHS = (6, 12, 24, 16)
 
 
 class DenseLayer(nn.Module):
-    """Adds GROWTH channels to its input: 1x1 down to four times as many, then 3x3, in pre-activation order."""
+    """Adds GROWTH channels to its input: a 1x1 convolution to 4 GROWTH channels, then a 3x3 one, in pre-activation
+    order."""
 
     def __init__(self, layers: LayerFactory, inputs: int) -> None:
         super().__init__()
@@ -23,7 +24,7 @@ class DenseLayer(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.cat((self.branch(x), x), 1)  # the only copy: the norm that comes next needs one tensor
+        return torch.cat((self.branch(x), x), 1)  # the only copy: the next norm needs one tensor
 
 
 @MODELS.register("densenet121", paper="Huang et al. 2017")
@@ -46,4 +47,5 @@ class DenseNet121(nn.Module):
         self.classifier = layers.classifier(features, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.classifier(global_avg_pool(self.end(self.stages(self.stem(x)))))
+        scores: Tensor = self.classifier(global_avg_pool(self.end(self.stages(self.stem(x)))))
+        return scores

@@ -1,4 +1,4 @@
-"""EfficientNet-B0 for small images: inverted residual blocks with a gate on every channel."""
+"""EfficientNet-B0 for small images: inverted residual blocks with squeeze and excitation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from normbench_cli.models._blocks.factory import LayerFactory
 from normbench_cli.models._blocks.pooling import global_avg_pool
 from normbench_cli.registry import MODELS
 
-# expansion, channels, blocks, kernel, stride of the first
+# of each stage: expansion, channels, blocks, kernel, stride of the first block
 STAGES = (
     (1, 16, 1, 3, 1),
     (6, 24, 2, 3, 2),
@@ -23,50 +23,57 @@ STAGES = (
 BLOCKS = sum(blocks for _, _, blocks, _, _ in STAGES)
 
 
-class Gate(nn.Module):
-    """Squeeze and excite: every channel times a number in 0-1 that is made from the means of all channels.
+class SqueezeExcite(nn.Module):
+    """Squeeze and excitation: every channel is multiplied by a factor in 0-1, computed from the means of all channels.
 
-    Its two small convolutions see one pixel and are no part of the main path: plain, as in the reference.
+    As in the reference, its two convolutions have no norm: they see one pixel and are not part of the main path.
     """
 
     def __init__(self, layers: LayerFactory, features: int, squeezed: int) -> None:
         super().__init__()
-        self.squeeze, self.excite = nn.Conv2d(features, squeezed, 1), nn.Conv2d(squeezed, features, 1)
+        self.squeeze = nn.Conv2d(features, squeezed, 1)
+        self.excite = nn.Conv2d(squeezed, features, 1)
         self.act = layers.activation()
 
     def forward(self, x: Tensor) -> Tensor:
-        return x * self.excite(self.act(self.squeeze(global_avg_pool(x)[:, :, None, None]))).sigmoid()
+        y: Tensor = x * self.excite(self.act(self.squeeze(global_avg_pool(x)[:, :, None, None]))).sigmoid()
+        return y
 
 
-class Block(nn.Module):
-    """Widen, convolve each channel, gate, narrow; plus the input where the shape is the same, dropped at a rate."""
+class InvertedResidual(nn.Module):
+    """Expand (1x1), depthwise convolution, squeeze and excitation, project (1x1); plus the input if the shape is equal.
+
+    drop: the rate at which training leaves out the branch of an example.
+    """
 
     def __init__(
         self, layers: LayerFactory, inputs: int, outputs: int, kernel: int, stride: int, expansion: int, drop: float
     ) -> None:
         super().__init__()
         width = inputs * expansion
-        self.widens, self.drop = expansion > 1, drop
+        self.expands = expansion > 1
+        self.drop = drop
         self.expand = layers.conv_norm_act(inputs, width, 1)
-        if not self.widens:
-            # The reference owns this convolution and its norm without running them, and they are in its known count of
-            # parameters.  Frozen, since what never runs gets no gradient.
+        if not self.expands:
+            # The reference has this convolution and its norm, counts their parameters and never runs them.  They are
+            # frozen, since they get no gradient.
             self.expand.requires_grad_(False)
         self.depthwise = layers.conv_norm_act(width, width, kernel, stride, groups=width)
-        self.gate = Gate(layers, width, inputs // 4)
+        self.gate = SqueezeExcite(layers, width, inputs // 4)
         self.project = layers.conv_norm_act(width, outputs, 1, act=False)
         self.skips = stride == 1 and inputs == outputs
 
     def forward(self, x: Tensor) -> Tensor:
-        y = self.expand(x) if self.widens else x
-        y = self.project(self.gate(self.depthwise(y)))
+        y = self.expand(x) if self.expands else x
+        y = self.gate(self.depthwise(y))
+        branch: Tensor = self.project(y)
         if not self.skips:
-            return y
-        return x + (drop_samples(y, self.drop) if self.training and self.drop > 0 else y)
+            return branch
+        return x + (drop_path(branch, self.drop) if self.training and self.drop > 0 else branch)
 
 
-def drop_samples(x: Tensor, rate: float) -> Tensor:
-    """Zero whole samples at a rate and scale up the others, out of place: a norm may need its own output again."""
+def drop_path(x: Tensor, rate: float) -> Tensor:
+    """Set whole examples to zero at a rate and scale up the others.  Not in place: a norm may need its output again."""
     kept = torch.empty(len(x), 1, 1, 1, dtype=x.dtype, device=x.device).bernoulli_(1 - rate)
     return x * (kept / (1 - rate))
 
@@ -76,8 +83,8 @@ class EfficientNetB0(nn.Module):
     """EfficientNet-B0 for 32x32 images: 16 gated inverted residual blocks, 3.6 million parameters; its own act is silu.
 
     dropout: rate before the classifier
-    drop_connect: rate at which a block's branch is left out for a sample; grows evenly from 0 at the first block.
-        The public reference means 0.2 but never counts its blocks, so what it runs is 0.
+    drop_connect: rate at which the last block's branch is left out for an example; it grows linearly from 0 at the
+        first block.  The public reference intends 0.2 but never counts its blocks, so its actual rate is 0.
     """
 
     def __init__(
@@ -96,14 +103,15 @@ class EfficientNetB0(nn.Module):
         self.stem = layers.conv_norm_act(in_channels, 32, 3, first=True)
         self.blocks = nn.Sequential()
         inputs = 32
-        for expansion, outputs, number, kernel, first_stride in STAGES:
-            for stride in (first_stride, *[1] * (number - 1)):
+        for expansion, outputs, blocks, kernel, first_stride in STAGES:
+            for stride in (first_stride, *[1] * (blocks - 1)):
                 drop = drop_connect * len(self.blocks) / BLOCKS
-                self.blocks.append(Block(layers, inputs, outputs, kernel, stride, expansion, drop))
+                self.blocks.append(InvertedResidual(layers, inputs, outputs, kernel, stride, expansion, drop))
                 inputs = outputs
         self.dropout = dropout
         self.classifier = layers.classifier(inputs, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
         features = global_avg_pool(self.blocks(self.stem(x)))
-        return self.classifier(F.dropout(features, self.dropout, self.training))
+        scores: Tensor = self.classifier(F.dropout(features, self.dropout, self.training))
+        return scores

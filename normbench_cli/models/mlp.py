@@ -1,4 +1,4 @@
-"""A multilayer perceptron: the smallest network that norms can be compared in."""
+"""A multilayer perceptron: the smallest network in which norms can be compared."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ class MLP(nn.Module):
     """A multilayer perceptron: the image as a vector, hidden linear layers with norm and activation, a classifier.
 
     width: units of a hidden layer; depth: hidden layers.
-    size: the image is brought to size x size pixels first (means of larger images, repeats of smaller ones), since the
-    number of weights depends on it.
+    size: images are resized to size x size first (adaptive average pooling), since the number of weights depends on it.
     """
 
     def __init__(
@@ -41,4 +40,5 @@ class MLP(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if x.shape[2:] != (self.size, self.size):
             x = F.adaptive_avg_pool2d(x, self.size)
-        return self.classifier(self.hidden(x.flatten(1)))
+        scores: Tensor = self.classifier(self.hidden(x.flatten(1)))
+        return scores

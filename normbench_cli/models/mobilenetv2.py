@@ -1,4 +1,4 @@
-"""MobileNetV2 for small images: narrow blocks that widen for a convolution of each channel by itself."""
+"""MobileNetV2 for small images: inverted residual blocks with depthwise convolutions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from normbench_cli.models._blocks.factory import LayerFactory
 from normbench_cli.models._blocks.pooling import global_avg_pool
 from normbench_cli.registry import MODELS
 
-# expansion, channels, blocks, stride of the first; two strides of the original are 1, since the images are small
+# of each stage: expansion, channels, blocks, stride of the first block; two strides of the original are 1 here, since
+# the images are small
 STAGES = (
     (1, 16, 1, 1),
     (6, 24, 2, 1),
@@ -21,7 +22,7 @@ STAGES = (
 
 
 class InvertedResidual(nn.Module):
-    """Widen (1x1), convolve each channel (3x3), narrow (1x1); plus a shortcut, unless the image shrinks."""
+    """Expand (1x1), depthwise convolution (3x3), project (1x1); plus a shortcut at stride 1."""
 
     def __init__(self, layers: LayerFactory, inputs: int, outputs: int, expansion: int, stride: int) -> None:
         super().__init__()
@@ -37,7 +38,7 @@ class InvertedResidual(nn.Module):
             self.shortcut = nn.Identity() if same else layers.conv_norm_act(inputs, outputs, 1, act=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        y = self.branch(x)
+        y: Tensor = self.branch(x)
         return y if self.shortcut is None else y + self.shortcut(x)
 
 
@@ -51,12 +52,13 @@ class MobileNetV2(nn.Module):
         self.stem = layers.conv_norm_act(in_channels, 32, 3, first=True)
         self.blocks = nn.Sequential()
         inputs = 32
-        for expansion, outputs, number, first_stride in STAGES:
-            for stride in (first_stride, *[1] * (number - 1)):
+        for expansion, outputs, blocks, first_stride in STAGES:
+            for stride in (first_stride, *[1] * (blocks - 1)):
                 self.blocks.append(InvertedResidual(layers, inputs, outputs, expansion, stride))
                 inputs = outputs
         self.head = layers.conv_norm_act(inputs, 1280, 1)
         self.classifier = layers.classifier(1280, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.classifier(global_avg_pool(self.head(self.blocks(self.stem(x)))))
+        scores: Tensor = self.classifier(global_avg_pool(self.head(self.blocks(self.stem(x)))))
+        return scores

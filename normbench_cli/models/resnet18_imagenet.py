@@ -1,11 +1,11 @@
-"""ResNet-18 for large images, layer for layer torchvision's, so that its state fits in order."""
+"""ResNet-18 for large images, with the layers of torchvision's in their order, so that state dicts correspond."""
 
 from __future__ import annotations
 
 from torch import nn
 
 from normbench_cli.models._blocks.factory import LayerFactory
-from normbench_cli.models._blocks.residual import Basic, ResNet
+from normbench_cli.models._blocks.residual import BasicBlock, ResNet
 from normbench_cli.registry import MODELS
 
 
@@ -18,4 +18,4 @@ class ResNet18ImageNet(ResNet):
     ) -> None:
         layers = LayerFactory(norm, act)
         stem = nn.Sequential(layers.conv_norm_act(in_channels, 64, 7, 2, first=True), nn.MaxPool2d(3, 2, padding=1))
-        super().__init__(layers, stem, Basic, (64, 128, 256, 512), (2, 2, 2, 2), num_classes)
+        super().__init__(layers, stem, BasicBlock, (64, 128, 256, 512), (2, 2, 2, 2), num_classes)

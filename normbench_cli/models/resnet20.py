@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from normbench_cli.models._blocks.factory import LayerFactory
-from normbench_cli.models._blocks.residual import Basic, Option, ResNet
+from normbench_cli.models._blocks.residual import BasicBlock, Option, ResNet
 from normbench_cli.registry import MODELS
 
 
@@ -11,7 +11,8 @@ from normbench_cli.registry import MODELS
 class ResNet20(ResNet):
     """ResNet-20 for 32x32 images: three stages of three blocks, 16, 32 and 64 channels, 0.27 million parameters.
 
-    option: the shortcut where a stage begins; A has no parameters (stride and zero padding), B is a 1x1 convolution.
+    option: the shortcut at the beginning of a stage; A has no parameters (stride and zero padding), B is a 1x1
+    convolution.
     """
 
     def __init__(
@@ -24,4 +25,4 @@ class ResNet20(ResNet):
     ) -> None:
         layers = LayerFactory(norm, act)
         stem = layers.conv_norm_act(in_channels, 16, 3, first=True)
-        super().__init__(layers, stem, Basic, (16, 32, 64), (3, 3, 3), num_classes, option)
+        super().__init__(layers, stem, BasicBlock, (16, 32, 64), (3, 3, 3), num_classes, option)

@@ -1,6 +1,8 @@
-"""VGG-16 and VGG-19 for small images: plain stacks of 3x3 convolutions with one linear layer at the end."""
+"""VGG-16 and VGG-19 for small images: stacks of 3x3 convolutions and one linear layer."""
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -9,13 +11,13 @@ from normbench_cli.models._blocks.pooling import global_avg_pool
 from normbench_cli.registry import MODELS
 
 WIDTHS = (64, 128, 256, 512, 512)
-SMALLEST = 2 ** len(WIDTHS)
+MIN_SIZE = 2 ** len(WIDTHS)
 
 
 class VGG(nn.Module):
     """Five stages of `depths` convolutions, each followed by a max-pool."""
 
-    depths: tuple[int, ...]
+    depths: ClassVar[tuple[int, ...]]
 
     def __init__(self, norm: str = "batchnorm", act: str = "relu", num_classes: int = 10, in_channels: int = 3) -> None:
         super().__init__()
@@ -24,7 +26,7 @@ class VGG(nn.Module):
         inputs = in_channels
         for stage, (width, depth) in enumerate(zip(WIDTHS, self.depths, strict=True)):
             for number in range(depth):
-                # the reference has biases even where a norm follows; they count as parameters
+                # the reference has biases also before norms, and counts their parameters
                 conv = layers.conv_norm_act(inputs, width, 3, first=stage == number == 0, bias=True)
                 self.stages.append(conv)
                 inputs = width
@@ -33,12 +35,13 @@ class VGG(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         height, width = x.shape[2:]
-        if min(height, width) < SMALLEST:
+        if min(height, width) < MIN_SIZE:
             raise ValueError(
                 f"{type(self).__name__} halves its images {len(WIDTHS)} times: it needs at least "
-                f"{SMALLEST}x{SMALLEST} pixels, and these are {height}x{width}"
+                f"{MIN_SIZE}x{MIN_SIZE} pixels, and these are {height}x{width}"
             )
-        return self.classifier(global_avg_pool(self.stages(x)))  # of a single pixel where the images are 32x32
+        scores: Tensor = self.classifier(global_avg_pool(self.stages(x)))  # of a single pixel if images are 32x32
+        return scores
 
 
 @MODELS.register("vgg16", paper="Simonyan & Zisserman 2015")

@@ -1,4 +1,4 @@
-"""What training minimizes, from the losses of single samples."""
+"""Objectives: what training minimizes, as a function of the losses of a batch's examples."""
 
 from normbench_cli.registry import OBJECTIVES
 

@@ -1,7 +1,7 @@
-"""What the worst-case objectives share: their arguments' check, the sorting, and the weights of the chi-square ball.
+"""What the worst-case objectives share: checks of their arguments, sorting, and the weights of the chi-square ball.
 
-Every one of them is a maximum over weights q of sum q_i l_i.  So q itself, held constant, is the gradient (Danskin),
-and no objective has to differentiate through its own search.
+Each of them is a maximum of sum q_i l_i over weights q.  So the maximizing q, held constant, is the gradient (Danskin),
+and no objective differentiates through its own search.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ import torch
 from torch import Tensor
 
 
-def check_share(alpha: float, eps: float = 0.0) -> None:
+def check_fractions(alpha: float, eps: float = 0.0) -> None:
     if not 0 < alpha <= 1:
-        raise ValueError(f"alpha is {alpha:g}; give a share above 0 and at most 1")
+        raise ValueError(f"alpha is {alpha:g}; give a fraction above 0 and at most 1")
     if not 0 <= eps < 1:
-        raise ValueError(f"eps is {eps:g}; give a share from 0 to below 1")
+        raise ValueError(f"eps is {eps:g}; give a fraction from 0 to below 1")
 
 
-def from_the_worst(losses: Tensor) -> Tensor:
-    """The losses in falling order; equal ones stay in the order of the batch."""
+def sort_descending(losses: Tensor) -> Tensor:
+    """The losses from the largest to the smallest; equal ones stay in the order of the batch."""
     if losses.dim() != 1 or not len(losses):
-        raise ValueError(f"losses have the shape {tuple(losses.shape)}; give one loss a sample, at least one")
+        raise ValueError(f"losses have the shape {tuple(losses.shape)}; give one loss an example, at least one")
     return losses.sort(descending=True, stable=True).values
 
 
-def dropped(samples: int, eps: float) -> int:
-    """How many of the worst losses count as outliers: the whole part of eps B, and never all of them."""
-    return min(int(eps * samples), samples - 1)
+def outlier_count(examples: int, eps: float) -> int:
+    """How many of the largest losses count as outliers: the whole part of eps B, but never all of them."""
+    return min(int(eps * examples), examples - 1)
 
 
 def chi2_mean(ordered: Tensor, alpha: float) -> Tensor:
-    """The largest mean of losses in falling order over all reweightings within the chi-square ball of alpha."""
+    """The largest mean of descending losses over all reweightings within the chi-square ball of alpha."""
     if alpha == 1:
         return ordered.mean()  # the ball is a point
     weights, counted = chi2_weights(ordered.detach(), math.hypot(1, 1 / alpha - 1))
@@ -40,27 +40,35 @@ def chi2_mean(ordered: Tensor, alpha: float) -> Tensor:
 
 
 def chi2_weights(ordered: Tensor, c: float) -> tuple[Tensor, Tensor]:
-    """The weights that attain it, and which losses they count: those above eta = argmin C sqrt(mean (l-eta)_+^2) + eta.
+    """The weights q of the largest mean of descending losses l, and which losses they count.
 
-    A loss x counts where the function still rises at eta = x, that is where C^2 (sum (l-x)_+)^2 < n sum (l-x)_+^2, and
-    the worst ones always do.  With k counted losses of mean m and variance v,
+    Counted are the losses above eta = argmin C sqrt(mean (l - eta)_+^2) + eta.  A loss x is counted if the function
+    still rises at eta = x, which is where C^2 (sum (l-x)_+)^2 < n sum (l-x)_+^2; the largest losses always are.  With k
+    counted losses of mean m and variance v,
 
         q_i = (1 + sqrt(C^2 k/n - 1) (l_i - m)/sqrt(v)) / k
 
-    If eta reaches the largest loss (all equal, or n < C^2), the worst loss and its ties are counted: v = 0, q = 1/k.
+    If eta reaches the largest loss (all equal, or n < C^2), the largest loss and its ties are counted: v = 0, q = 1/k.
+
+    Example: losses 3 1 0 with C^2 = 2 (alpha = 1/2).  For x = 3, 1, 0 the sums of (l-x)_+ are 0, 2, 4 and those of the
+    squares 0, 4, 10.  Of x = 1, 2 * 2^2 = 8 < 3 * 4 = 12; of x = 0, 2 * 4^2 = 32 > 3 * 10 = 30.  So 3 and 1 are
+    counted, with m = 2 and v = 1, and q = (1 + sqrt(1/3)) / 2, (1 - sqrt(1/3)) / 2, 0.
+
+    The sums are computed for all x at once: with d_i the distance of l_i from the largest loss and j losses before x,
+    sum (l-x)_+ = j d_x - sum of the j distances, and sum (l-x)_+^2 = j d_x^2 - 2 d_x sum d + sum d^2.
     """
     n = len(ordered)
-    below = ordered[:1] - ordered
-    below = below / below[-1:].clamp_min(torch.finfo(ordered.dtype).tiny)  # 0 the worst, 1 the best: scale is no matter
+    distance = ordered[:1] - ordered
+    distance = distance / distance[-1:].clamp_min(torch.finfo(ordered.dtype).tiny)  # in 0-1: q does not depend on scale
     before = torch.arange(n, device=ordered.device, dtype=ordered.dtype)
-    sums, squares = below.cumsum(0), below.square().cumsum(0)
-    first = before * below - sums + below  # sum of (l-x)_+ over the losses above x
-    second = before * below.square() - 2 * below * (sums - below) + squares - below.square()
-    counted = (c * c * first.square() < n * second) | (below == 0)
+    sums, squares = distance.cumsum(0), distance.square().cumsum(0)
+    first = before * distance - sums + distance  # sum of (l-x)_+
+    second = before * distance.square() - 2 * distance * (sums - distance) + squares - distance.square()
+    counted = (c * c * first.square() < n * second) | (distance == 0)
     k = counted.sum(dtype=ordered.dtype)
-    mean = torch.where(counted, below, 0.0).sum() / k
-    apart = torch.where(counted, mean - below, 0.0)  # l - m; exactly 0 where all counted losses are equal
-    deviation = (apart.square().sum() / k).sqrt()
-    lean = (((c * c - 1) * k + (k - n)) / n).clamp_min(0).sqrt()
-    tilt = lean * apart / deviation.clamp_min(torch.finfo(ordered.dtype).tiny)
-    return torch.where(counted, (1 + tilt).clamp_min(0) / k, 0.0), counted
+    mean = torch.where(counted, distance, 0.0).sum() / k
+    above_mean = torch.where(counted, mean - distance, 0.0)  # l - m; exactly 0 if all counted losses are equal
+    deviation = (above_mean.square().sum() / k).sqrt()
+    slope = (((c * c - 1) * k + (k - n)) / n).clamp_min(0).sqrt()
+    excess = slope * above_mean / deviation.clamp_min(torch.finfo(ordered.dtype).tiny)
+    return torch.where(counted, (1 + excess).clamp_min(0) / k, 0.0), counted

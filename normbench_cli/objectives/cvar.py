@@ -1,32 +1,32 @@
-"""Conditional value at risk: the mean of the worst losses."""
+"""Conditional value at risk: the mean of the largest losses."""
 
 from __future__ import annotations
 
 from torch import Tensor, nn
 
-from normbench_cli.objectives._worst_case import check_share, from_the_worst
+from normbench_cli.objectives._worst_case import check_fractions, sort_descending
 from normbench_cli.registry import OBJECTIVES
 
 
 @OBJECTIVES.register("cvar", paper="Rockafellar & Uryasev 2000")
 class CVaR(nn.Module):
-    """The mean of the worst share alpha of the losses.
+    """The mean of the largest losses, a fraction alpha of them.
 
         loss = mean of the k largest l_i,   k = int(alpha B)
 
-    The sizes are rounded as in the reference code of Zhai et al. 2021 (DORO), except that one loss always counts.
+    k is rounded as in the reference code of Zhai et al. 2021 (DORO), except that one loss always counts.
     alpha = 1 is the plain mean.
 
-    alpha: the share that counts, above 0 and at most 1.
+    alpha: the fraction that counts, above 0 and at most 1.
     """
 
     def __init__(self, alpha: float = 0.1) -> None:
         super().__init__()
-        check_share(alpha)
+        check_fractions(alpha)
         self.alpha = alpha
 
     def forward(self, losses: Tensor) -> Tensor:
-        ordered = from_the_worst(losses)
+        ordered = sort_descending(losses)
         return ordered[: max(1, int(self.alpha * len(ordered)))].mean()
 
     def extra_repr(self) -> str:

@@ -1,40 +1,41 @@
-"""Conditional value at risk with the largest losses left out."""
+"""Conditional value at risk without the very largest losses."""
 
 from __future__ import annotations
 
 from torch import Tensor, nn
 
-from normbench_cli.objectives._worst_case import check_share, dropped, from_the_worst
+from normbench_cli.objectives._worst_case import check_fractions, outlier_count, sort_descending
 from normbench_cli.registry import OBJECTIVES
 
 
 @OBJECTIVES.register("cvar_doro", paper="Zhai et al. 2021 (DORO)")
 class CVaRDORO(nn.Module):
-    """The mean of the worst share alpha of the losses, after a share eps of the very largest is dropped as outliers.
+    """CVaR after a fraction eps of the largest losses is dropped as outliers.
 
         loss = sum of l_(n2+1) .. l_(n1) / (alpha (B - n2))        l_(1) >= l_(2) >= ...
         n1 = int((eps + alpha (1-eps)) B),   n2 = int(eps B)
 
-    Sizes and divisor as in the authors' code, so the weights sum to 1 only up to their rounding; where that leaves no
-    loss, the largest one not dropped counts alone.  eps = 0 is `cvar`, divided by the number of losses summed.
+    n1, n2 and the divisor are those of the authors' code, so the weights sum to 1 only up to rounding.  If no loss is
+    left, the largest one that is not dropped counts alone.  eps = 0 is `cvar`, divided by the number of losses summed.
 
-    alpha: the share that counts, above 0 and at most 1; eps: the share dropped, from 0 to below 1.
+    alpha: the fraction that counts, above 0 and at most 1; eps: the fraction dropped, from 0 to below 1.
     """
 
     def __init__(self, alpha: float = 0.2, eps: float = 0.005) -> None:
         super().__init__()
-        check_share(alpha, eps)
-        self.alpha, self.eps = alpha, eps
+        check_fractions(alpha, eps)
+        self.alpha = alpha
+        self.eps = eps
 
     def forward(self, losses: Tensor) -> Tensor:
-        ordered = from_the_worst(losses)
+        ordered = sort_descending(losses)
         n = len(ordered)
-        leave = dropped(n, self.eps)
+        outliers = outlier_count(n, self.eps)
         last = n if self.alpha == 1 else int((self.eps + self.alpha * (1 - self.eps)) * n)
-        counted = ordered[leave : max(last, leave + 1)]
-        if self.eps == 0 or last <= leave:
+        counted = ordered[outliers : max(last, outliers + 1)]
+        if self.eps == 0 or last <= outliers:
             return counted.mean()
-        return counted.sum() / (self.alpha * (n - leave))
+        return counted.sum() / (self.alpha * (n - outliers))
 
     def extra_repr(self) -> str:
         return f"alpha={self.alpha:g}, eps={self.eps:g}"

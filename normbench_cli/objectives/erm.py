@@ -9,7 +9,7 @@ from normbench_cli.registry import OBJECTIVES
 
 @OBJECTIVES.register("erm")
 class ERM(nn.Module):
-    """The mean of the samples' losses."""
+    """The mean of all losses."""
 
     def forward(self, losses: Tensor) -> Tensor:
         return losses.mean()

@@ -1,4 +1,4 @@
-"""Attacks: how far they go, where they stop, what they leave untouched, and the same from ten lines of plain code."""
+"""Attacks: the size and range of their changes, the state of the model after them, and a reference in plain code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVERY = ATTACKS.choices()
 
 @pytest.fixture
 def batch() -> tuple[torch.Tensor, torch.Tensor]:
-    """Standardized pixels, among them the smallest and the largest, as batches are made."""
+    """Standardized pixels with the smallest and the largest among them, computed as the data sets' batches are."""
     draw = torch.Generator().manual_seed(0)
     pixels = torch.randint(0, 256, (16, 3, 8, 8), dtype=torch.uint8, generator=draw)
     pixels[0, :, 0, 0], pixels[0, :, 0, 1] = 0, 255
@@ -30,7 +30,7 @@ def batch() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @pytest.fixture
-def net() -> nn.Module:
+def net() -> nn.Sequential:
     torch.manual_seed(0)
     head = nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Dropout(), nn.Linear(32, 4))
     return nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), head)
@@ -38,13 +38,13 @@ def net() -> nn.Module:
 
 def accuracy(net: nn.Module, x: torch.Tensor, y: torch.Tensor) -> float:
     with torch.no_grad():
-        return (net.eval()(x).argmax(1) == y).double().mean().item()
+        return float((net.eval()(x).argmax(1) == y).double().mean())
 
 
 @pytest.mark.parametrize("clip", ["data_range", "galloway", "none"])
 @pytest.mark.parametrize("space", ["normalized", "pixel"])
 @pytest.mark.parametrize("steps", [1, 20])
-def test_bim_stays_in_the_ball_and_in_the_range(
+def test_bim_stays_in_the_box_and_in_the_range(
     net: nn.Sequential, batch: tuple[Tensor, ...], clip: str, space: str, steps: int
 ) -> None:
     x, y = batch
@@ -60,7 +60,7 @@ def test_bim_stays_in_the_ball_and_in_the_range(
         assert moved.abs().max() <= 2
 
 
-def test_without_mean_and_std_the_batchs_own_range_is_kept(net: nn.Sequential, batch: tuple[Tensor, ...]) -> None:
+def test_without_mean_and_std_bim_stays_in_the_batchs_range(net: nn.Sequential, batch: tuple[Tensor, ...]) -> None:
     x, y = batch
     moved = ATTACKS.build("bim", eps=0.5, step=0.1)(net, x, y)
     low, high = x.amin((0, 2, 3), keepdim=True), x.amax((0, 2, 3), keepdim=True)
@@ -68,14 +68,14 @@ def test_without_mean_and_std_the_batchs_own_range_is_kept(net: nn.Sequential, b
 
 
 @pytest.mark.parametrize("given", [{}, GIVEN])
-def test_eps_0_changes_nothing(net: nn.Sequential, batch: tuple[Tensor, ...], given: dict[str, Any]) -> None:
+def test_size_0_changes_nothing(net: nn.Sequential, batch: tuple[Tensor, ...], given: dict[str, Any]) -> None:
     x, y = batch
     assert torch.equal(ATTACKS.build("bim", eps=0.0, **given)(net, x, y), x)
     assert torch.equal(ATTACKS.build("bim", **given).clip_only(x), x)
     assert torch.equal(ATTACKS.build("gaussian", sigma=0.0, clip="data_range", **given)(net, x, y), x)
 
 
-def test_clip_only_says_what_galloways_range_does_alone(net: nn.Sequential, batch: tuple[Tensor, ...]) -> None:
+def test_clip_only_is_the_clipping_alone(net: nn.Sequential, batch: tuple[Tensor, ...]) -> None:
     x, y = batch
     attack = ATTACKS.build("bim", eps=0.0, clip="galloway")
     assert torch.equal(attack(net, x, y), x.clamp(-2, 2))
@@ -84,11 +84,13 @@ def test_clip_only_says_what_galloways_range_does_alone(net: nn.Sequential, batc
 
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("training", [True, False])
-def test_the_model_is_left_as_it_was(net: nn.Sequential, batch: tuple[Tensor, ...], name: str, training: bool) -> None:
+def test_the_model_keeps_its_state(net: nn.Sequential, batch: tuple[Tensor, ...], name: str, training: bool) -> None:
     x, y = batch
     net.train(training)
     net[1].eval()  # one part in another mode, as a frozen layer is
-    net[0].weight.grad = torch.ones_like(net[0].weight)
+    conv = net[0]
+    assert isinstance(conv, nn.Conv2d)
+    conv.weight.grad = torch.ones_like(conv.weight)
     state = {key: value.clone() for key, value in net.state_dict().items()}
     before = x.clone()
     moved = ATTACKS.build(name)(net, x, y)
@@ -98,24 +100,27 @@ def test_the_model_is_left_as_it_was(net: nn.Sequential, batch: tuple[Tensor, ..
     assert net.training is training
     assert not net[1].training
     torch.testing.assert_close(net.state_dict(), state, rtol=0, atol=0)
-    assert torch.equal(net[0].weight.grad, torch.ones_like(net[0].weight))
-    assert net[0].bias.grad is None
+    assert torch.equal(conv.weight.grad, torch.ones_like(conv.weight))
+    assert conv.bias is not None
+    assert conv.bias.grad is None
 
 
 def test_buffers_survive_a_layer_that_writes_them_in_evaluation(batch: tuple[Tensor, ...]) -> None:
     class Restless(nn.BatchNorm2d):
         def forward(self, x: Tensor) -> Tensor:
+            assert self.running_mean is not None
             self.running_mean += 1
             return super().forward(x)
 
-    net = nn.Sequential(Restless(3), nn.Flatten(), nn.Linear(192, 4))
-    ATTACKS.build("bim", steps=3)(net, *batch)
-    assert not net[0].running_mean.any()
+    norm = Restless(3)
+    ATTACKS.build("bim", steps=3)(nn.Sequential(norm, nn.Flatten(), nn.Linear(192, 4)), *batch)
+    assert norm.running_mean is not None
+    assert not norm.running_mean.any()
 
 
 @pytest.mark.parametrize("outer", [torch.no_grad, torch.inference_mode, torch.enable_grad])
 @pytest.mark.parametrize("name", EVERY)
-def test_works_wherever_gradients_are_switched_off(
+def test_attacks_work_in_every_gradient_mode(
     net: nn.Sequential, batch: tuple[Tensor, ...], name: str, outer: type[Any]
 ) -> None:
     x, y = batch
@@ -148,7 +153,7 @@ def test_more_steps_and_more_eps_do_not_raise_accuracy() -> None:
 
 
 @pytest.mark.parametrize("clip", ["galloway", "data_range"])
-def test_bim_equals_ten_plain_lines_on_a_linear_model(clip: str) -> None:
+def test_bim_equals_plain_code_on_a_linear_model(clip: str) -> None:
     draw = torch.Generator().manual_seed(3)
     weight = torch.randn(5, 12, dtype=torch.float64, generator=draw)
     x = 2 * torch.randn(30, 12, dtype=torch.float64, generator=draw)
@@ -156,7 +161,8 @@ def test_bim_equals_ten_plain_lines_on_a_linear_model(clip: str) -> None:
     net = nn.Linear(12, 5, bias=False, dtype=torch.float64)
     net.weight.data = weight
 
-    low, high = (-2.0, 2.0) if clip == "galloway" else (x.amin(0), x.amax(0))
+    limit = torch.full((12,), 2.0, dtype=torch.float64)
+    low, high = (-limit, limit) if clip == "galloway" else (x.amin(0), x.amax(0))
     plain = x.clone()
     for _ in range(20):
         wrong = torch.softmax(plain @ weight.T, 1)
@@ -169,7 +175,7 @@ def test_bim_equals_ten_plain_lines_on_a_linear_model(clip: str) -> None:
 
 
 def test_pixel_space_equals_the_same_attack_on_pixels(net: nn.Sequential, batch: tuple[Tensor, ...]) -> None:
-    """The library torchattacks works on pixels and puts the standardization into the model."""
+    """As the library torchattacks does it: the model gets pixels and standardizes them itself."""
     x, y = batch
     net.eval()
     shape = (1, 3, 1, 1)
@@ -177,7 +183,8 @@ def test_pixel_space_equals_the_same_attack_on_pixels(net: nn.Sequential, batch:
 
     class OnPixels(nn.Module):
         def forward(self, pixels: Tensor) -> Tensor:
-            return net((pixels - mean) / std)
+            scores: Tensor = net((pixels - mean) / std)
+            return scores
 
     settings = {"eps": 4 / 255, "step": 1 / 255, "steps": 5, "space": "pixel"}
     inner = ATTACKS.build("bim", **settings, **GIVEN)(net, x, y) * std + mean
@@ -185,7 +192,7 @@ def test_pixel_space_equals_the_same_attack_on_pixels(net: nn.Sequential, batch:
     assert (inner - outer).abs().mean() < 1e-5  # a sign may differ where the gradient is nearly 0
 
 
-def test_noise_has_its_size_its_seed_and_its_own_stream(net: nn.Sequential, batch: tuple[Tensor, ...]) -> None:
+def test_noise_has_the_given_size_and_a_generator_of_its_own(net: nn.Sequential, batch: tuple[Tensor, ...]) -> None:
     x, y = batch[0].repeat(4, 1, 1, 1), batch[1].repeat(4)
     attack = ATTACKS.build("gaussian")
     torch.manual_seed(1)
@@ -194,7 +201,7 @@ def test_noise_has_its_size_its_seed_and_its_own_stream(net: nn.Sequential, batc
     assert not torch.equal(first, second)
     drawn = torch.rand(1)
     torch.manual_seed(1)
-    assert torch.equal(drawn, torch.rand(1))  # the program's own stream did not move
+    assert torch.equal(drawn, torch.rand(1))  # the global generator was not advanced
     assert torch.equal(ATTACKS.build("gaussian")(net, x, y) - x, first)
     assert not torch.equal(ATTACKS.build("gaussian", seed=1)(net, x, y) - x, first)
     pixels = ATTACKS.build("gaussian", sigma=0.05, space="pixel", **GIVEN)(net, x, y) - x
@@ -212,7 +219,7 @@ def test_noise_has_its_size_its_seed_and_its_own_stream(net: nn.Sequential, batc
         ("bim:mean=1", "mean"),
     ],
 )
-def test_wrong_settings_are_one_sentence(spec: str, says: str) -> None:
+def test_an_invalid_parameter_is_refused_in_one_sentence(spec: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         ATTACKS.build(spec)
 
@@ -224,10 +231,10 @@ def test_mean_and_std_belong_together(given: dict[str, tuple[float, ...]]) -> No
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_needs_no_look_at_the_data(name: str) -> None:
+def test_an_attack_never_waits_for_the_device(name: str) -> None:
     net = nn.Sequential(nn.Flatten(), nn.Linear(12, 3)).to("meta")
     if name == "gaussian":
-        pytest.skip("there is no generator on no device")
+        pytest.skip("the meta device has no generator")
     moved = ATTACKS.build(name, mean=(0.5,) * 3, std=(0.2,) * 3)(
         net, torch.empty(2, 3, 2, 2, device="meta"), torch.empty(2, dtype=torch.long, device="meta")
     )

@@ -1,4 +1,4 @@
-"""Every model with norms of every placement, on tiny data; what the builders put where."""
+"""Every model with norms of every placement, on tiny data; the order of the layers that `LayerFactory` makes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_every_activation_is_a_function_of_one_tensor(act: str) -> None:
         ("popnorm:first=false", ["Conv2d", "Tanh"]),
     ],
 )
-def test_the_norm_decides_the_order(norm: str, order: list[str]) -> None:
+def test_the_placement_of_the_norm_decides_the_order(norm: str, order: list[str]) -> None:
     assert kinds(LayerFactory(norm, "tanh").conv_norm_act(3, 4, 3, first=True)) == order
 
 
@@ -65,14 +65,14 @@ def test_the_norm_decides_the_order(norm: str, order: list[str]) -> None:
     ("norm", "order"),
     [("batchnorm", ["Linear"]), ("popnorm", ["POPNorm", "Linear"]), ("popnorm:classifier=no", ["Linear"])],
 )
-def test_the_classifier_is_normalized_before_only(norm: str, order: list[str]) -> None:
+def test_only_a_norm_placed_before_normalizes_at_the_classifier(norm: str, order: list[str]) -> None:
     assert kinds(LayerFactory(norm).classifier(3, 4)) == order
 
 
 @pytest.mark.parametrize(
     ("norm", "bias"), [("batchnorm", False), ("none", True), ("popnorm", True), ("bn:placement=before", True)]
 )
-def test_an_operation_has_a_bias_unless_the_norm_removes_it(norm: str, bias: bool) -> None:
+def test_an_operation_has_a_bias_unless_the_norm_removes_its_effect(norm: str, bias: bool) -> None:
     conv = next(m for m in LayerFactory(norm).conv_norm_act(3, 4, 3).modules() if isinstance(m, nn.Conv2d))
     assert (conv.bias is not None) == bias
 
@@ -87,5 +87,5 @@ def test_sizes_with_batchnorm_are_the_known_ones(model: str, parameters: int, no
     assert kinds(net).count("BatchNorm") == norms
 
 
-def test_popnorm_stands_before_all_twenty_operations_of_resnet20() -> None:
+def test_popnorm_precedes_all_twenty_operations_of_resnet20() -> None:
     assert kinds(MODELS.build("resnet20", norm="popnorm")).count("POPNorm") == 20

@@ -1,14 +1,13 @@
-"""Networks of graphs: their layers against torch_geometric and the dense formulas, every norm, the smallest graphs."""
+"""Graph networks: their layers against torch_geometric and dense formulas, every norm, the smallest graphs."""
 
 from __future__ import annotations
 
 import warnings
-from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from normbench_cli.datasets._graphs.dataset import GraphDataset, make_graph_dataset
 from normbench_cli.datasets._graphs.loader import GraphBatch
@@ -21,8 +20,8 @@ from normbench_cli.models.gin import NeighborSum
 from normbench_cli.norms import NORMS
 
 GRAPH_MODELS = [name for name, entry in MODELS.entries.items() if entry.facts.graphs]
-BLIND = ("instancenorm",)  # statistics over positions, of which a node has one
-FITTING = [name for name in NORMS.choices() if name not in BLIND]
+DEGENERATE = ("instancenorm",)  # its statistics are over positions, of which a node has one
+FITTING = [name for name in NORMS.choices() if name not in DEGENERATE]
 
 
 def toy(
@@ -42,42 +41,68 @@ def batch_of(data: GraphDataset) -> GraphBatch:
 
 
 @pytest.fixture(scope="module")
-def geometric() -> ModuleType:
-    with warnings.catch_warnings():  # its import uses what torch has deprecated
-        warnings.simplefilter("ignore")
-        import torch_geometric.nn
-    return torch_geometric.nn
+def geometric() -> Any:
+    """torch_geometric's layers, if it is installed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its import uses functions that torch has deprecated
+        return pytest.importorskip("torch_geometric.nn")
 
 
-@pytest.mark.parametrize("sizes", [(3, 16), (16, 3), (5, 5)])
-def test_graph_convolution_equals_gcnconv_and_the_dense_formula(geometric: ModuleType, sizes: tuple[int, ...]) -> None:
-    data, x = toy(), torch.randn(8, sizes[0], requires_grad=True)
-    ours = GraphConvolution(nn.Linear(*sizes, bias=False), *sizes, bias=True)
-    nn.init.normal_(ours.bias)
-    theirs = geometric.GCNConv(*sizes)
-    theirs.load_state_dict({"bias": ours.bias, "lin.weight": ours.linear.weight})
+def graph_convolution(inputs: int, outputs: int) -> tuple[GraphConvolution, Tensor, Tensor]:
+    """One with random values, its weight and its bias."""
+    linear = nn.Linear(inputs, outputs, bias=False)
+    convolution = GraphConvolution(linear, inputs, outputs, bias=True)
+    assert convolution.bias is not None
+    nn.init.normal_(convolution.bias)
+    return convolution, linear.weight, convolution.bias
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(3, 16), (16, 3), (5, 5)])
+def test_graph_convolution_equals_the_dense_formula(inputs: int, outputs: int) -> None:
+    batch, x = batch_of(toy()), torch.randn(8, inputs)
+    convolution, weight, bias = graph_convolution(inputs, outputs)
+    expected = batch.normalized_adjacency.to_dense() @ x @ weight.T + bias
+    torch.testing.assert_close(convolution(x, batch), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(3, 16), (16, 3), (5, 5)])
+def test_graph_convolution_equals_gcnconv(geometric: Any, inputs: int, outputs: int) -> None:
+    data, x = toy(), torch.randn(8, inputs, requires_grad=True)
+    ours, weight, bias = graph_convolution(inputs, outputs)
+    theirs = geometric.GCNConv(inputs, outputs)
+    theirs.load_state_dict({"bias": bias, "lin.weight": weight})
     y, expected = ours(x, batch_of(data)), theirs(x, data.edge_index)
     torch.testing.assert_close(y, expected, rtol=1e-6, atol=1e-6)
-    adjacency = batch_of(data).normalized_adjacency.to_dense()
-    torch.testing.assert_close(y, adjacency @ x @ ours.linear.weight.T + ours.bias, rtol=1e-6, atol=1e-6)
-    weights = torch.randn_like(y)
-    for ours_gradient, theirs_gradient in zip(
-        torch.autograd.grad((y * weights).sum(), [x, ours.linear.weight, ours.bias]),
-        torch.autograd.grad((expected * weights).sum(), [x, theirs.lin.weight, theirs.bias]),
+    factors = torch.randn_like(y)
+    for found, reference in zip(
+        torch.autograd.grad((y * factors).sum(), [x, weight, bias]),
+        torch.autograd.grad((expected * factors).sum(), [x, theirs.lin.weight, theirs.bias]),
         strict=True,
     ):
-        torch.testing.assert_close(ours_gradient, theirs_gradient, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(found, reference, rtol=1e-5, atol=1e-6)
 
 
-def test_neighbour_sum_equals_ginconv(geometric: ModuleType) -> None:
+def test_neighbor_sum_equals_the_dense_formula_and_its_gradient_is_right() -> None:
+    batch, x = batch_of(toy()), torch.randn(8, 5, dtype=torch.float64, requires_grad=True)
+    layer = NeighborSum(learn_eps=True).double()
+    assert layer.eps is not None
+    nn.init.constant_(layer.eps, 0.3)
+    adjacency = batch.adjacency.double()
+    wide = batch._replace(adjacency=adjacency)
+    torch.testing.assert_close(layer(x, wide), (adjacency.to_dense() + 0.3 * torch.eye(8)) @ x)
+    assert torch.autograd.gradcheck(lambda x: layer(x, wide), (x,))
+
+
+def test_neighbor_sum_equals_ginconv(geometric: Any) -> None:
     data, x = toy(), torch.randn(8, 5)
     ours = NeighborSum(learn_eps=True)
+    assert ours.eps is not None
     nn.init.constant_(ours.eps, 0.3)
     theirs = geometric.GINConv(nn.Identity(), eps=0.3)
     torch.testing.assert_close(ours(x, batch_of(data)), theirs(x, data.edge_index))
 
 
-def test_graphnorm_equals_torch_geometrics(geometric: ModuleType) -> None:
+def test_graphnorm_equals_torch_geometrics(geometric: Any) -> None:
     batch, x = batch_of(toy()), torch.randn(8, 5)
     ours, theirs = NORMS.build("graphnorm", num_features=5), geometric.GraphNorm(5, eps=1e-6)
     alpha = torch.rand(5)
@@ -88,14 +113,15 @@ def test_graphnorm_equals_torch_geometrics(geometric: ModuleType) -> None:
 
 
 def test_graphnorm_on_a_regular_graph_gives_beta() -> None:
-    """The nodes of a ring cannot be told apart, so with alpha = 1 nothing is left but beta."""
+    """All nodes of a ring have equal values, so with alpha = 1 only beta is left."""
     ring = toy([(n, (n + 1) % 6) for n in range(6)], graph=[0] * 6, tags=[0] * 6)
-    layer = LayerFactory("graphnorm").graph_norm(4)
-    nn.init.normal_(layer.layer.bias)
+    norm = LayerFactory("graphnorm").graph_norm(4)
+    bias = norm.get_parameter("layer.bias")
+    nn.init.normal_(bias)
     batch = batch_of(ring)
-    op = GraphConvolution(nn.Linear(1, 4, bias=False), 1, 4, bias=True)
-    y = layer(op(batch.features, batch), batch)
-    torch.testing.assert_close(y, layer.layer.bias.expand_as(y), rtol=0, atol=1e-3)  # rounding over sqrt(1e-6)
+    op, _, _ = graph_convolution(1, 4)
+    y = norm(op(batch.features, batch), batch)
+    torch.testing.assert_close(y, bias.expand_as(y), rtol=0, atol=1e-3)  # rounding over sqrt(1e-6)
 
 
 @pytest.mark.skipif("auggraphnorm" not in NORMS.entries, reason="there is no auggraphnorm")
@@ -107,7 +133,7 @@ def test_auggraphnorm_at_phi_2_equals_graphnorm() -> None:
 
 @pytest.mark.parametrize("norm", [*FITTING, "batchnorm:placement=before", "graphnorm:placement=before"])
 @pytest.mark.parametrize("name", GRAPH_MODELS)
-def test_networks_train_a_step_with_every_norm(name: str, norm: str) -> None:
+def test_graph_networks_train_a_step_with_every_norm(name: str, norm: str) -> None:
     net = MODELS.build(name, norm=norm, act="tanh", num_classes=3, in_channels=3)
     scores = net(batch_of(toy()))
     assert scores.shape == (3, 3)
@@ -133,13 +159,13 @@ def test_the_smallest_graphs_work(name: str, norm: str, edges: tuple[Any, ...], 
     assert all(p.grad.isfinite().all() for p in net.parameters())
 
 
-@pytest.mark.parametrize("norm", [*BLIND, "groupnorm:groups=64"])
-def test_a_norm_that_sees_nothing_of_a_node_is_refused_with_the_reason(norm: str) -> None:
+@pytest.mark.parametrize("norm", [*DEGENERATE, "groupnorm:groups=64"])
+def test_a_norm_whose_output_ignores_the_nodes_is_refused_with_the_reason(norm: str) -> None:
     with pytest.raises(UsageError, match=f"norm '{norm}' does not fit the nodes of a graph: its statistics are over"):
         MODELS.build("gcn", norm=norm)
 
 
-def test_a_norm_of_graphs_is_refused_by_networks_of_images() -> None:
+def test_a_graph_norm_is_refused_by_image_networks() -> None:
     with pytest.raises(UsageError, match="over the nodes of a graph: use it with gcn or gin"):
         MODELS.build("resnet20", norm="graphnorm")
 
@@ -148,17 +174,17 @@ def test_a_norm_of_graphs_is_refused_by_networks_of_images() -> None:
     ("spec", "blocks"),
     [("gcn", 4), ("gcn:counting=paper", 5), ("gcn:n_layers=2", 1), ("gin", 4), ("gin:n_layers=3", 2)],
 )
-def test_layers_are_counted_either_way(spec: str, blocks: int) -> None:
+def test_counting_decides_the_number_of_blocks(spec: str, blocks: int) -> None:
     assert len(MODELS.build(spec).blocks) == blocks
 
 
-def test_gcn_has_the_size_of_graphnorms() -> None:
+def test_gcn_has_as_many_parameters_as_graphnorms_code() -> None:
     net = MODELS.build("gcn", norm="graphnorm", in_channels=7)
     convolutions = 7 * 64 + 3 * 64 * 64 + 4 * 64
     assert sum(p.numel() for p in net.parameters()) == convolutions + 4 * 3 * 64 + 64 * 2 + 2
 
 
-def test_residual_sums_begin_with_the_second_block_and_dropout_is_last() -> None:
+def test_residual_sums_begin_with_the_second_block_and_dropout_comes_last() -> None:
     net = MODELS.build("gcn:dropout=0.9", norm="none", hidden=4, in_channels=3)
     for block in list(net.blocks)[1:]:
         for p in block.parameters():
@@ -172,14 +198,15 @@ def test_residual_sums_begin_with_the_second_block_and_dropout_is_last() -> None
     torch.testing.assert_close(scores, torch.where(scores == 0, 0.0, net.classifier(pooled) * 10))
 
 
-def test_a_norm_placed_before_sees_the_input_of_the_convolution() -> None:
-    parts = list(LayerFactory("batchnorm:placement=before").graph_op(lambda bias: nn.Linear(3, 4, bias=bias), 3, 4))
-    assert isinstance(parts[0], PerNode)
-    assert parts[0].layer.num_features == 3
-    assert parts[1].bias is not None
+def test_a_norm_placed_before_normalizes_the_input_of_the_operation() -> None:
+    layers = LayerFactory("batchnorm:placement=before")
+    norm, op, _ = layers.graph_op(lambda bias: nn.Linear(3, 4, bias=bias), 3, 4).children()
+    assert isinstance(norm, PerNode)
+    assert norm.layer.num_features == 3
+    assert op.bias is not None
 
 
-def test_a_norm_of_graphs_is_told_the_graphs() -> None:
+def test_a_graph_norm_gets_the_graphs_and_another_norm_only_the_nodes() -> None:
     assert isinstance(LayerFactory("graphnorm").graph_norm(4), PerGraph)
     assert isinstance(LayerFactory("batchnorm").graph_norm(4), PerNode)
 

@@ -1,4 +1,4 @@
-"""The networks are the ones of the papers: their known sizes, and every one with the papers' norms and activations."""
+"""The networks are those of the papers: their known sizes, and each with the papers' norms and activations."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.errors import UsageError
 from normbench_cli.models import MODELS
 from normbench_cli.models._blocks.factory import LayerFactory
-from normbench_cli.models.efficientnetb0 import drop_samples
+from normbench_cli.models.efficientnetb0 import drop_path
 from normbench_cli.norms import NORMS
 
 IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.graphs]
-ONE_ROUND = ":solver=newton:iterations=1"  # what the solver finds is not the question here
+ONE_ROUND = ":solver=newton:iterations=1"  # the solver's result does not matter here
 PAPERS_NORMS = ["none", "batchnorm", "groupnorm", "weightnorm", f"augnorm{ONE_ROUND}", f"diffphi{ONE_ROUND}", "popnorm"]
 PAPERS_ACTIVATIONS = ["relu", "sigmoid", "tanh"]
 
@@ -27,9 +27,10 @@ def count(net: nn.Module, norm: str) -> int:
     return sum(type(module) is kind for module in net.modules())
 
 
-def without_weights(model: str, norm: str, act: str) -> nn.Module:
+def on_meta(model: str, norm: str, act: str) -> nn.Module:
     with torch.device("meta"):
-        return MODELS.build(model, norm=norm, act=act, num_classes=10, in_channels=3)
+        net: nn.Module = MODELS.build(model, norm=norm, act=act, num_classes=10, in_channels=3)
+    return net
 
 
 def run(net: nn.Module) -> None:
@@ -77,13 +78,13 @@ def test_resnet18_for_imagenet_computes_what_torchvisions_does() -> None:
 
 @pytest.mark.parametrize(("model", "norms"), [("vgg16", 14), ("resnet20", 20), ("densenet121", 121), ("mlp", 4)])
 @pytest.mark.parametrize("norm", ["batchnorm:placement=before", "popnorm"])
-def test_a_norm_placed_before_stands_before_every_operation(model: str, norms: int, norm: str) -> None:
+def test_a_norm_placed_before_precedes_every_operation(model: str, norms: int, norm: str) -> None:
     with torch.device("meta"):
         net = MODELS.build(model, norm=norm)
     assert count(net, norm) == norms
 
 
-def test_efficientnet_owns_one_norm_that_never_runs_and_is_frozen() -> None:
+def test_efficientnet_has_one_norm_that_never_runs_and_is_frozen() -> None:
     net = MODELS.build("efficientnetb0", norm="batchnorm")
     net(torch.randn(2, 3, 32, 32)).sum().backward()
     idle = [m for m in net.modules() if type(m).__name__ == "BatchNorm" and not m.num_batches_tracked]
@@ -94,9 +95,9 @@ def test_efficientnet_owns_one_norm_that_never_runs_and_is_frozen() -> None:
 
 @pytest.mark.parametrize("norm", PAPERS_NORMS)
 @pytest.mark.parametrize("model", IMAGE_MODELS)
-def test_every_model_with_the_papers_norms_and_activations_works_on_no_device(model: str, norm: str) -> None:
-    """All are built; of the three activations one is run, in turn, which is all that the time allows."""
-    nets = [without_weights(model, norm, act) for act in PAPERS_ACTIVATIONS]
+def test_every_model_with_the_papers_norms_and_activations_works_on_meta(model: str, norm: str) -> None:
+    """All three activations are built; one of them is run, a different one for each pair, to save time."""
+    nets = [on_meta(model, norm, act) for act in PAPERS_ACTIVATIONS]
     run(nets[(IMAGE_MODELS.index(model) + PAPERS_NORMS.index(norm)) % len(nets)])
 
 
@@ -120,7 +121,7 @@ def check_training_and_loading(folder: Path, model: str, norm: str, act: str) ->
 
 @pytest.mark.parametrize("norm", ["batchnorm", "popnorm", "weightnorm"])
 @pytest.mark.parametrize("model", IMAGE_MODELS)
-def test_models_train_two_steps_and_a_saved_one_scores_the_same(model: str, norm: str, tmp_path: Path) -> None:
+def test_models_train_two_steps_and_a_loaded_one_scores_the_same(model: str, norm: str, tmp_path: Path) -> None:
     check_training_and_loading(tmp_path, model, norm, "relu")
 
 
@@ -128,14 +129,14 @@ def test_models_train_two_steps_and_a_saved_one_scores_the_same(model: str, norm
 @pytest.mark.parametrize("act", PAPERS_ACTIVATIONS)
 @pytest.mark.parametrize("norm", [norm.partition(":")[0] for norm in PAPERS_NORMS])
 @pytest.mark.parametrize("model", IMAGE_MODELS)
-def test_every_combination_trains_two_steps_and_a_saved_one_scores_the_same(
+def test_every_combination_trains_two_steps_and_a_loaded_one_scores_the_same(
     model: Any, norm: Any, act: Any, tmp_path: Path
 ) -> None:
     check_training_and_loading(tmp_path, model, norm, act)
 
 
 @pytest.mark.parametrize("model", IMAGE_MODELS)
-def test_models_take_small_grey_images_or_say_why_not(model: str) -> None:
+def test_models_accept_small_gray_images_or_say_why_not(model: str) -> None:
     net = MODELS.build(model, norm="batchnorm", num_classes=10, in_channels=1).eval()
     x = torch.randn(2, 1, 16, 16)
     if model.startswith("vgg"):
@@ -160,19 +161,19 @@ def test_pre_activation_order(norm: str, stem: list[str], layer: list[str], end:
     assert [type(m).__name__ for m in net.stages[0][0].branch[0].modules() if not list(m.children())] == layer
 
 
-def test_dropped_samples_keep_the_expectation_and_follow_the_seed() -> None:
+def test_drop_path_keeps_the_expectation_and_follows_the_seed() -> None:
     x = torch.ones(4000, 1, 2, 2)
     torch.manual_seed(1)
-    dropped = drop_samples(x, 0.25)
+    dropped = drop_path(x, 0.25)
     torch.manual_seed(1)
-    assert torch.equal(dropped, drop_samples(x, 0.25))
+    assert torch.equal(dropped, drop_path(x, 0.25))
     assert dropped.unique().tolist() == pytest.approx([0, 4 / 3])
     assert float(dropped.mean()) == pytest.approx(1, abs=0.05)
     assert torch.equal(x, torch.ones_like(x))
 
 
 @pytest.mark.parametrize("model", ["mlp:width=0", "efficientnetb0:dropout=1", "efficientnetb0:drop_connect=-1"])
-def test_impossible_parameters_are_refused(model: str) -> None:
+def test_invalid_parameters_are_refused(model: str) -> None:
     with pytest.raises(UsageError, match=r"give rates|must be at least 1"):
         MODELS.build(model)
 
@@ -183,7 +184,7 @@ def test_models_compile_to_one_graph(model: Any) -> None:
     check_one_graph(MODELS.build(model, norm="batchnorm", num_classes=3), 32)
 
 
-@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # of the compiler, to itself
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # by the compiler
 @pytest.mark.parametrize("norm", [name for name, entry in NORMS.entries.items() if not entry.facts.graphs])
 def test_models_compile_to_one_graph_with_every_norm(norm: str) -> None:
     layers = LayerFactory(norm, "sigmoid")

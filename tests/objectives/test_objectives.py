@@ -1,4 +1,4 @@
-"""The objectives against dense searches and sorts of their own, at their limits, and where they could go flat."""
+"""The objectives against independent references, at their limits, and where a gradient could vanish."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALPHAS = (0.03, 0.1, 0.2, 0.25, 0.5, 0.9, 1.0)
 
 
 def losses_of(case: int) -> torch.Tensor:
-    """Random losses: sizes 2 to 1000, every third with ties, every fifth with outliers."""
+    """2 to 1000 random losses, in every third case with ties, in every fifth with outliers."""
     draw = torch.Generator().manual_seed(case)
     size = (2, 3, 1000)[case] if case < 3 else int(torch.randint(2, 1001, (), generator=draw))
     losses = torch.randn(size, dtype=torch.float64, generator=draw).exp()
@@ -34,6 +34,7 @@ def value_and_gradient(spec: str, losses: torch.Tensor) -> tuple[float, np.ndarr
     leaf = losses.clone().requires_grad_()
     value = OBJECTIVES.build(spec)(leaf)
     value.backward()
+    assert leaf.grad is not None
     return value.item(), leaf.grad.numpy()
 
 
@@ -51,7 +52,7 @@ def cvar_by_sorting(losses: np.ndarray, alpha: float, eps: float | None = None) 
 
 
 def chi2_by_search(losses: np.ndarray, alpha: float) -> tuple[float, np.ndarray]:
-    """A grid over eta, made finer around its best point until nothing changes; the gradient from the eta it ends at."""
+    """A grid over eta, refined around its best point until it is exact; the gradient is computed from the last eta."""
     if alpha == 1:
         return losses.mean(), np.full(len(losses), 1 / len(losses))
     c = math.hypot(1, 1 / alpha - 1)
@@ -62,7 +63,7 @@ def chi2_by_search(losses: np.ndarray, alpha: float) -> tuple[float, np.ndarray]
         best = int(values.argmin())
         low, high = grid[max(best - 2, 0)], grid[min(best + 2, 40)]
     above = np.clip(losses - grid[best], 0, None)
-    flat = above.max() < 1e-9  # eta is the largest loss: those that attain it share
+    flat = above.max() < 1e-9  # eta is the largest loss: equal weights for the losses that attain it
     gradient = np.isclose(losses, losses.max(), atol=1e-12) * 1.0 if flat else above
     return float(values[best]), gradient / gradient.sum()
 
@@ -73,7 +74,7 @@ def without_outliers(losses: np.ndarray, eps: float) -> tuple[np.ndarray, np.nda
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
-def test_equal_independent_references_in_value_and_gradient(first: int) -> None:
+def test_values_and_gradients_equal_independent_references(first: int) -> None:
     for case in range(first, first + 50):
         losses = losses_of(case)
         numbers, alpha, eps = losses.numpy(), ALPHAS[case % 7], (0.005, 0.02, 0.1, 0.4)[case % 4]
@@ -93,7 +94,7 @@ def test_equal_independent_references_in_value_and_gradient(first: int) -> None:
             np.testing.assert_allclose(got_slope, slope, atol=1e-6, err_msg=f"{case} {spec}")
 
 
-def test_sizes_are_the_reference_codes() -> None:
+def test_the_number_of_losses_and_the_divisor_are_those_of_the_reference_code() -> None:
     losses = torch.arange(400.0, dtype=torch.float64)
     for batch, count, divisor in ((400, 79, 79.6), (370, 74, 73.8)):
         _, slope = value_and_gradient("cvar_doro:alpha=0.2,eps=0.005", losses[:batch])
@@ -125,7 +126,7 @@ some_losses = st.lists(st.floats(0, 100, allow_subnormal=False), min_size=2, max
 
 @given(some_losses, st.sampled_from(["cvar", "chi2", "chi2_doro:eps=0.1"]))
 @settings(max_examples=60)
-def test_the_smaller_alpha_the_larger_the_loss_between_mean_and_maximum(numbers: list[float], name: str) -> None:
+def test_a_smaller_alpha_gives_a_larger_value_between_mean_and_maximum(numbers: list[float], name: str) -> None:
     losses = torch.tensor(numbers, dtype=torch.float64)
     values = [OBJECTIVES.build(name, alpha=alpha)(losses).item() for alpha in ALPHAS]
     assert all(a >= b - 1e-6 for a, b in pairwise(values))
@@ -133,7 +134,7 @@ def test_the_smaller_alpha_the_larger_the_loss_between_mean_and_maximum(numbers:
     assert values[-1] <= losses.mean().item() + 1e-6
 
 
-def test_cvar_doro_is_monotone_where_its_sizes_are_whole() -> None:
+def test_cvar_doro_is_monotone_where_no_size_is_rounded() -> None:
     losses = losses_of(7).repeat(100)[:1000]
     values = [OBJECTIVES.build("cvar_doro", alpha=a / 99, eps=0.01)(losses).item() for a in (11, 22, 33, 66, 99)]
     assert values == sorted(values, reverse=True)
@@ -152,7 +153,7 @@ def test_gradients_are_weights_and_never_vanish(numbers: list[float], name: str,
 @pytest.mark.parametrize("name", ROBUST)
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 9, 64])
 @pytest.mark.parametrize("loss", [2.5, 21.364075370580856, 0.0])  # three times the second is not exact
-def test_equal_losses_have_their_value_and_a_gradient(name: str, size: int, loss: float) -> None:
+def test_equal_losses_give_their_value_and_a_gradient(name: str, size: int, loss: float) -> None:
     value, slope = value_and_gradient(name, torch.full((size,), loss, dtype=torch.float64))
     assert slope.sum() == pytest.approx(1) or name == "cvar_doro"
     assert value == pytest.approx(loss * slope.sum())
@@ -160,8 +161,14 @@ def test_equal_losses_have_their_value_and_a_gradient(name: str, size: int, loss
         assert np.ptp(slope) == 0
 
 
+def test_the_example_of_the_chi_square_weights_holds() -> None:
+    """As the docstring of `chi2_weights` computes it."""
+    _, slope = value_and_gradient("chi2:alpha=0.5", torch.tensor([3.0, 1.0, 0.0], dtype=torch.float64))
+    np.testing.assert_allclose(slope, [(1 + 3**-0.5) / 2, (1 - 3**-0.5) / 2, 0], atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["chi2", "chi2_doro"])
-def test_a_batch_smaller_than_c_squared_learns_from_its_worst_losses(name: str) -> None:
+def test_a_batch_smaller_than_c_squared_learns_from_its_largest_losses(name: str) -> None:
     value, slope = value_and_gradient(name, torch.tensor([0.1, 3.0, 0.2, 3.0, 1.0]))
     assert value == pytest.approx(3)
     np.testing.assert_allclose(slope, [0, 0.5, 0, 0.5, 0], atol=1e-7)
@@ -175,25 +182,25 @@ def test_single_precision_agrees_with_double() -> None:
 
 
 @pytest.mark.parametrize("name", OBJECTIVES.choices())
-def test_needs_no_look_at_the_data(name: str) -> None:
+def test_an_objective_never_waits_for_the_device(name: str) -> None:
     assert OBJECTIVES.build(name)(torch.empty(64, device="meta")).shape == ()
 
 
 @pytest.mark.parametrize("name", ROBUST)
 @pytest.mark.parametrize("params", [{"alpha": 0.0}, {"alpha": 1.5}, {"alpha": math.nan}])
-def test_wrong_alpha_is_one_sentence(name: str, params: dict[str, float]) -> None:
+def test_an_invalid_alpha_is_refused_in_one_sentence(name: str, params: dict[str, float]) -> None:
     with pytest.raises(UsageError, match=r"alpha is .*; give"):
         OBJECTIVES.build(name, **params)
 
 
 @pytest.mark.parametrize("eps", [-0.1, 1.0])
-def test_wrong_eps_is_one_sentence(eps: float) -> None:
+def test_an_invalid_eps_is_refused_in_one_sentence(eps: float) -> None:
     with pytest.raises(UsageError, match=r"eps is .*; give"):
         OBJECTIVES.build("chi2_doro", eps=eps)
 
 
 @pytest.mark.parametrize("name", ROBUST)
 @pytest.mark.parametrize("shape", [(0,), (3, 2), ()])
-def test_losses_must_be_one_a_sample(name: str, shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="one loss a sample"):
+def test_losses_must_be_one_an_example(name: str, shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="one loss an example"):
         OBJECTIVES.build(name)(torch.zeros(shape))

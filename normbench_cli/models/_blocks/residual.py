@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -13,34 +13,38 @@ from normbench_cli.models._blocks.pooling import global_avg_pool, subsample
 Option = Literal["A", "B"]
 
 
-class Residual(nn.Module):
-    """act(branch(x) + shortcut(x)).  Its output has `expansion` times the channels that the block is named by."""
+class ResidualBlock(nn.Module):
+    """act(branch(x) + shortcut(x)).  A block of a given width has `expansion` times as many output channels."""
 
     expansion = 1
 
     def __init__(self, branch: nn.Module, shortcut: nn.Module, act: nn.Module) -> None:
         super().__init__()
-        self.branch, self.shortcut, self.act = branch, shortcut, act
+        self.branch = branch
+        self.shortcut = shortcut
+        self.act = act
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.act(self.branch(x) + self.shortcut(x))
+        y: Tensor = self.act(self.branch(x) + self.shortcut(x))
+        return y
 
 
-class Basic(Residual):
-    """Two 3x3 convolutions around a shortcut."""
+class BasicBlock(ResidualBlock):
+    """Two 3x3 convolutions beside a shortcut."""
 
     def __init__(self, layers: LayerFactory, inputs: int, width: int, stride: int, option: Option = "B") -> None:
         super().__init__(
             nn.Sequential(
-                layers.conv_norm_act(inputs, width, 3, stride), layers.conv_norm_act(width, width, 3, act=False)
+                layers.conv_norm_act(inputs, width, 3, stride),
+                layers.conv_norm_act(width, width, 3, act=False),
             ),
             make_shortcut(layers, inputs, width, stride, option),
             layers.activation(),
         )
 
 
-class Bottleneck(Residual):
-    """A 3x3 convolution between two of 1x1 that narrow and widen, around a shortcut."""
+class Bottleneck(ResidualBlock):
+    """A 3x3 convolution between two 1x1 ones that reduce and restore the channels, beside a shortcut."""
 
     expansion = 4
 
@@ -58,18 +62,19 @@ class Bottleneck(Residual):
 
 
 class PadShortcut(nn.Module):
-    """Option A: one pixel of stride x stride is kept, the new channels are zeros; no parameters."""
+    """Option A: every stride-th pixel, with new channels of zeros; no parameters."""
 
     def __init__(self, stride: int, extra: int) -> None:
         super().__init__()
-        self.stride, self.extra = stride, extra
+        self.stride = stride
+        self.extra = extra
 
     def forward(self, x: Tensor) -> Tensor:
         return F.pad(subsample(x, self.stride), (0, 0, 0, 0, self.extra // 2, self.extra - self.extra // 2))
 
 
 def make_shortcut(layers: LayerFactory, inputs: int, outputs: int, stride: int, option: Option) -> nn.Module:
-    """The input itself; where the shape changes, without parameters (A) or through a 1x1 convolution (B)."""
+    """The identity; if the shape changes, `PadShortcut` (A) or a 1x1 convolution (B)."""
     if stride == 1 and inputs == outputs:
         return nn.Identity()
     if option == "A":
@@ -78,13 +83,16 @@ def make_shortcut(layers: LayerFactory, inputs: int, outputs: int, stride: int, 
 
 
 class ResNet(nn.Module):
-    """A stem, stages of residual blocks that halve the image from the second on, the mean over pixels, a classifier."""
+    """A stem, stages of residual blocks, the mean over pixels, a classifier.
+
+    Every stage but the first halves the image.  widths, depths: of each stage, the width and the number of its blocks.
+    """
 
     def __init__(
         self,
         layers: LayerFactory,
         stem: nn.Module,
-        block: type[Basic] | type[Bottleneck],
+        block: type[BasicBlock] | type[Bottleneck],
         widths: tuple[int, ...],
         depths: tuple[int, ...],
         num_classes: int,
@@ -104,4 +112,17 @@ class ResNet(nn.Module):
         self.classifier = layers.classifier(inputs, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.classifier(global_avg_pool(self.stages(self.stem(x))))
+        scores: Tensor = self.classifier(global_avg_pool(self.stages(self.stem(x))))
+        return scores
+
+
+class SmallImageResNet(ResNet):
+    """ResNet for 32x32 images with four stages of 64 to 512 channels: its 3x3 stem keeps the image's size."""
+
+    block: ClassVar[type[BasicBlock] | type[Bottleneck]]
+    depths: ClassVar[tuple[int, ...]]
+
+    def __init__(self, norm: str = "batchnorm", act: str = "relu", num_classes: int = 10, in_channels: int = 3) -> None:
+        layers = LayerFactory(norm, act)
+        stem = layers.conv_norm_act(in_channels, 64, 3, first=True)
+        super().__init__(layers, stem, self.block, (64, 128, 256, 512), self.depths, num_classes)
