@@ -12,11 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as ProgressBar
 
-from normbench_cli.runs.train import Notice, Progress
+from normbench_cli.runs.events import Notice, Progress, RunEnded, RunStarted
 
 if TYPE_CHECKING:
     from normbench_cli.config import RunConfig
-    from normbench_cli.runs.train import RunResult
 
 
 class Watcher:
@@ -53,6 +52,10 @@ class Watcher:
         """Take what the engine tells: a look within an epoch moves the bar, a notice is printed."""
         if isinstance(record, Notice) and not self._quiet:
             self._bars.console.print(record.text, highlight=False, soft_wrap=True, markup=False)
+        if isinstance(record, RunStarted):
+            self.begin(record.config)
+        if isinstance(record, RunEnded):
+            self.ended()
         if not isinstance(record, Progress):
             return
         facts = (
@@ -61,7 +64,7 @@ class Watcher:
         )
         self._bars.update(self._one, total=record.steps, completed=record.step, facts=facts)
 
-    def ended(self, outcome: RunResult) -> None:
+    def ended(self) -> None:
         self._ended += 1
         if self._all is not None:
             self._bars.update(self._all, completed=self._ended, facts=f"{self._ended}/{self._runs}")

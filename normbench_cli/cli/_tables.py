@@ -10,7 +10,7 @@ from normbench_cli.registry.spec import format_value
 
 if TYPE_CHECKING:
     from normbench_cli.runs.dry_run import DryRun
-    from normbench_cli.runs.train import RunResult
+    from normbench_cli.runs.result import RunResult
 
 
 def show(outcomes: Sequence[RunResult]) -> None:
@@ -20,13 +20,13 @@ def show(outcomes: Sequence[RunResult]) -> None:
         metric = outcome.metrics.get
         rows.append(
             {
-                "run": outcome.run_id,
+                "run": outcome.id,
                 "norm": outcome.config.norm,
                 "act": outcome.config.act,
                 "model": outcome.config.model,
                 "data": outcome.config.data,
                 "seed": str(outcome.config.seed),
-                "state": outcome.state,
+                "state": outcome.status,
                 "train loss": number(metric("train/loss"), "{:.4f}"),
                 "test accuracy": number(metric("test/accuracy"), "{:.2%}"),
                 "best of mean curve": over_folds(outcome.metrics, "curve_best"),

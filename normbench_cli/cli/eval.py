@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +14,9 @@ from normbench_cli.registry import ATTACKS, CORRUPTIONS
 from normbench_cli.registry.spec import expand, split_list
 
 if TYPE_CHECKING:
-    from normbench_cli.runs.evaluate import CorruptionCase, Notice
-    from normbench_cli.runs.train import RunResult
+    from normbench_cli.runs.evaluate import CorruptionCase
+    from normbench_cli.runs.events import Callback, Event
+    from normbench_cli.runs.result import RunResult
 
 
 def evaluate(
@@ -69,14 +70,14 @@ def evaluate(
     print_table([row_of(outcome, attacks) for outcome in outcomes])
     for outcome in outcomes if cells else ():
         print()
-        print_table(corruption_rows(outcome, cells), title=f"run {outcome.run_id}: error at each severity")
+        print_table(corruption_rows(outcome, cells), title=f"run {outcome.id}: error at each severity")
     return EXIT_OK
 
 
 def row_of(outcome: RunResult, attacks: Sequence[str]) -> dict[str, str]:
     """A run's scores in one row."""
     config, metrics = outcome.config, outcome.metrics
-    row = {"run": outcome.run_id, "norm": config.norm, "act": config.act, "model": config.model}
+    row = {"run": outcome.id, "norm": config.norm, "act": config.act, "model": config.model}
     row |= {"data": config.data, "seed": str(config.seed)}
     row |= {"test loss": f"{metrics['test/loss']:.4f}", "accuracy": f"{metrics['test/accuracy']:.2%}"}
     if "test/worst_group_accuracy" in metrics:
@@ -109,24 +110,23 @@ def corruption_rows(outcome: RunResult, cells: Sequence[CorruptionCase]) -> list
 
 
 @contextmanager
-def progress(total: int, quiet: bool) -> Iterator[Callable[[Sequence[CorruptionCase] | Notice], None]]:
+def progress(total: int, quiet: bool) -> Iterator[Callback]:
     """Which corruption is being measured, on stderr if that is a terminal; and what there is to say."""
     from rich.console import Console
     from rich.progress import Progress
 
-    from normbench_cli.runs.evaluate import Notice
+    from normbench_cli.runs.events import CasesStarted, Notice
 
     console = Console(stderr=True)
     with Progress(console=console, disable=quiet or not total or not console.is_terminal, transient=True) as bars:
         task, begun = bars.add_task("", total=total), 0
 
-        def watch(news: Sequence[CorruptionCase] | Notice) -> None:
+        def watch(event: Event) -> None:
             nonlocal begun
-            if isinstance(news, Notice):
-                if not quiet:
-                    bars.console.print(news.text, highlight=False, soft_wrap=True, markup=False)
-                return
-            bars.update(task, description=news[0].kind, completed=begun)
-            begun += len(news)
+            if isinstance(event, Notice) and not quiet:
+                bars.console.print(event.text, highlight=False, soft_wrap=True, markup=False)
+            elif isinstance(event, CasesStarted):
+                bars.update(task, description=event.kind, completed=begun)
+                begun += event.cases
 
         yield watch

@@ -7,13 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from normbench_cli.cli import _options
-from normbench_cli.config import FIELDS, RunConfig, make_config, read_assignments
+from normbench_cli.config import FIELDS, RunConfig, read_assignments
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, Registry
-from normbench_cli.registry.spec import split_list
+from normbench_cli.runs.grid import AXES, expand
 from normbench_cli.seeds import parse_seeds
-
-GRID = ("norm", "act", "model", "data", "objective")
 
 
 def setting(name: str, *flags: str, several: Registry[Any] | None = None) -> Any:
@@ -76,9 +74,9 @@ def train(
     given = {
         name: value
         for name, value in locals().items()
-        if name in FIELDS and value is not None and name not in (*GRID, "seed")
+        if name in FIELDS and value is not None and name not in (*AXES, "seed")
     }
-    axes = dict(zip(GRID, (norm, act, model, data, objective), strict=True))
+    axes = dict(zip(AXES, (norm, act, model, data, objective), strict=True))
     if resume is not None:
         others = [
             *given,
@@ -92,60 +90,34 @@ def train(
                 f"--resume goes on with the run's own configuration, and {others[0]} is given too", "leave it away"
             )
         return go_on(resume, db, json=json, quiet=quiet)
-    configs = make_grid(dict(read_assignments("--set", set_ or [])) | given, axes, seed)
+    configs = expand(dict(read_assignments("--set", set_ or [])) | given, axes, parse_seeds(seed or []))
     if dry_run:
         return foretell(configs, json=json)
     return run(configs, db, rerun=rerun, json=json, quiet=quiet)
 
 
-def make_grid(values: dict[str, Any], axes: dict[str, list[str] | None], seeds: list[str] | None) -> list[RunConfig]:
-    """Every combination of the values of the axes; equal ones once."""
-    from itertools import product
-
-    named: dict[str, list[Any]] = {
-        name: [spec for text in texts for spec in split_list(text)] for name, texts in axes.items() if texts
-    }
-    if seeds:
-        named["seed"] = list(parse_seeds(seeds))
-    configs = [
-        make_config(values | dict(zip(named, combination, strict=True))) for combination in product(*named.values())
-    ]
-    return list({config.fingerprint(): config for config in configs}.values())
-
-
 def run(configs: list[RunConfig], db: str | None, *, rerun: bool, json: bool, quiet: bool) -> int:
     """Check every cell, run those that have no result yet, show how they ended."""
-    from normbench_cli import paths
     from normbench_cli.cli._output import hint, print_json
     from normbench_cli.cli._progress import Watcher, stoppable
     from normbench_cli.cli._tables import show
-    from normbench_cli.runs import train as runner
-    from normbench_cli.store import Store
+    from normbench_cli.runs import grid
 
-    configs = runner.check(configs)
-    paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
-    with Store.open(db) as store, stoppable():
-        wanted = configs if rerun or len(configs) == 1 else runner.new_configs(store, configs)
-        skipped = len(configs) - len(wanted)
-        outcomes = []
-        with Watcher(len(wanted), quiet=quiet) as watcher:
-            if len(configs) == 1:
-                watcher.begin(wanted[0])
-                outcomes.append(runner.execute(wanted[0], store, watcher))
-            else:
-                for outcome in runner.execute_all(wanted, store, watcher, watcher.begin):
-                    outcomes.append(outcome)
-                    watcher.ended(outcome)
+    cells = grid.plan_grid(configs, db, rerun=rerun)
+    wanted = [cell for cell in cells if cell.due]
+    skipped = len(cells) - len(wanted)
+    with stoppable(), Watcher(len(wanted), quiet=quiet) as watcher:
+        outcomes = grid.run_grid(cells, db, watcher)
     if json:
         print_json({"runs": [outcome.to_json() for outcome in outcomes]})
     else:
         show(outcomes)
-        if len(configs) > 1:
+        if len(cells) > 1:
             print(f"{len(wanted)} new, {skipped} already finished" + (" (--rerun runs them again)" if skipped else ""))
         if outcomes:
             hint("compare with `normbench report`", quiet)
-    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
-    if failed and len(failed) == len(configs):
+    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
+    if failed and len(failed) == len(cells):
         raise NormbenchError(
             f"all {len(failed)} runs failed, the first with: {failed[0].message}", "see `normbench runs list`"
         )
@@ -157,11 +129,11 @@ def go_on(run: str, db: str | None, *, json: bool, quiet: bool) -> int:
     from normbench_cli.cli._output import print_json
     from normbench_cli.cli._progress import Watcher, stoppable
     from normbench_cli.cli._tables import show
-    from normbench_cli.runs import train as runner
+    from normbench_cli.runs.train import resume_run
     from normbench_cli.store import Store
 
     with Store.open(db, create=False) as store, stoppable(), Watcher(1, quiet=quiet) as watcher:
-        outcome = runner.resume(run, store, watcher)
+        outcome = resume_run(run, store, watcher)
     if json:
         print_json({"runs": [outcome.to_json()]})
     else:
@@ -173,10 +145,9 @@ def foretell(configs: list[RunConfig], *, json: bool) -> int:
     """Say of every cell what it is, which norm layers it has and where, how many steps it takes and about how long."""
     from normbench_cli.cli._output import print_json
     from normbench_cli.cli._tables import show_dry_runs
-    from normbench_cli.runs import train as runner
-    from normbench_cli.runs.dry_run import outline
+    from normbench_cli.runs.dry_run import dry_run
 
-    outlines = [outline(config) for config in runner.check(configs)]
+    outlines = dry_run(configs)
     if json:
         print_json({"runs": [one.to_json() for one in outlines]})
     else:

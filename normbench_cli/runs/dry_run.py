@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,8 @@ from torch import nn
 from torch.nn.utils import parametrize
 
 from normbench_cli import build
+from normbench_cli.build.resolution import needs_compile_trial
+from normbench_cli.build.resolved_config import ResolvedConfig
 from normbench_cli.config import RunConfig
 from normbench_cli.device import peak_memory_bytes, pick_device, reset_peak_memory, synchronize
 from normbench_cli.engine.evaluate import score
@@ -18,6 +20,7 @@ from normbench_cli.engine.events import Record
 from normbench_cli.engine.step import train_step
 from normbench_cli.operations import Operation
 from normbench_cli.registry import NORMS
+from normbench_cli.runs.grid import by_fingerprint, check_cells
 
 
 @dataclass(frozen=True)
@@ -52,16 +55,29 @@ class DryRun:
         }
 
 
-def outline(config: RunConfig) -> DryRun:
-    """Try a few steps with weights that are thrown away, and reckon up.  What compiling would save is not in it."""
-    model = build.build_model(config, build.load_data(config.data))
-    steps, seconds, memory = try_folds(config) if config.folds else try_steps(replace(config, compile=False))
-    return DryRun(config, sum(p.numel() for p in model.parameters()), norms_of(model, config), steps, seconds, memory)
+def dry_run(configs: Iterable[RunConfig]) -> list[DryRun]:
+    """What training each of the configurations would take, equal ones once; all are checked first."""
+    unique = list(by_fingerprint(configs).values())
+    check_cells(unique)
+    return [dry_run_one(config) for config in unique]
 
 
-def try_steps(config: RunConfig) -> tuple[int, float, int]:
+def dry_run_one(config: RunConfig) -> DryRun:
+    """Time a few steps with weights that are thrown away, and extrapolate; what compiling would save is left out.
+
+    Whether the model would be compiled is tried only when it is trained: until then `compile` stays open.
+    """
+    resolved = build.resolve(config, trial=None)
+    model = build.make_model(resolved, build.load_data(config.data))
+    steps, seconds, memory = try_folds(resolved) if config.folds else try_steps(replace(resolved, compile=False))
+    shown = RunConfig(**resolved.to_dict() | ({"compile": None} if needs_compile_trial(config) else {}))
+    parameters = sum(p.numel() for p in model.parameters())
+    return DryRun(shown, parameters, norms_of(model, resolved), steps, seconds, memory)
+
+
+def try_steps(config: ResolvedConfig) -> tuple[int, float, int]:
     """Steps, seconds and peak memory, from three steps and one batch of evaluation."""
-    training = build.build(config)
+    training = build.make_training(config)
     reset_peak_memory(training.device)
     batch = next(iter(training.train.epoch(1)))
     training.model.train()
@@ -102,7 +118,7 @@ def least_seconds(work: Callable[[], object], config: RunConfig, times: int = 3)
     return min(found)
 
 
-def try_folds(config: RunConfig) -> tuple[int, float, int]:
+def try_folds(config: ResolvedConfig) -> tuple[int, float, int]:
     """The same for a cross-validation, from what one epoch and what four more take."""
     seconds, last = [], Record(None, 0, {})
     for epochs in (1, 5):

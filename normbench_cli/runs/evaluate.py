@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean
 from typing import Any
@@ -20,14 +20,14 @@ from normbench_cli.device import pick_device
 from normbench_cli.engine import checkpoint
 from normbench_cli.engine.damaged_files import new_damage
 from normbench_cli.engine.evaluate import score, score_each
-from normbench_cli.engine.events import Notice
 from normbench_cli.engine.training import Training
 from normbench_cli.errors import NormbenchError
 from normbench_cli.registry import ATTACKS, CORRUPTIONS, DATASETS
-from normbench_cli.runs.train import RunResult, fitting
+from normbench_cli.runs.events import Callback, CasesStarted, Notice, ignore
+from normbench_cli.runs.result import RunResult
+from normbench_cli.runs.train import checkpoint_mismatch
 from normbench_cli.store import Store
 
-Watch = Callable[[Sequence[CorruptionCase] | Notice], None]
 __all__ = ["CorruptionCase", "Notice", "check", "evaluate", "parse_cases"]
 
 
@@ -55,34 +55,34 @@ def evaluate(
     device_name: str = "auto",
     attacks: Sequence[str] = (),
     cells: Sequence[CorruptionCase] = (),
-    watch: Watch = lambda news: None,
+    on_event: Callback = ignore,
 ) -> RunResult:
     """Score a finished run's checkpoint, and add what was measured to the run, one part after the other.
 
-    `watch` is told which cells are about to be measured, and what there is to say.
+    `on_event` is told which cells are about to be measured, and what there is to say.
     """
     config = make_config(config_of(run_id, store).to_dict() | {"device": device_name})
     saved, damaged = checkpoint.load(paths.run_folder(run_id), pick_device(device_name))
-    training = build.build(config)
+    training = build.make_training(build.resolve(config, trial=None))
     if saved["step"] < training.steps:
         raise NormbenchError(
             "; ".join(damaged) or f"the last checkpoint of run {run_id} is missing",
             f"the one before it, of step {saved['step']} of {training.steps}, is not what the run came to; "
             "train the run again with --rerun",
         )
-    with fitting(run_id):
+    with checkpoint_mismatch(run_id):
         training.model.load_state_dict(saved["model"])
     data, found = build.load_data(config.data), dict[str, float]()
-    for metrics in measured(training, data, attacks, cells, watch):
+    for metrics in measured(training, data, attacks, cells, on_event):
         store.record(run_id, metrics, epoch=None, step=training.steps)
         found |= metrics
         for notice in new_damage(training):
-            watch(notice)
-    return RunResult(run_id, config, "finished", found)
+            on_event(notice)
+    return RunResult(run_id, "finished", config, found)
 
 
 def measured(
-    training: Training, data: Any, attacks: Sequence[str], cells: Sequence[CorruptionCase], watch: Watch
+    training: Training, data: Any, attacks: Sequence[str], cells: Sequence[CorruptionCase], on_event: Callback
 ) -> Iterator[dict[str, float]]:
     """What there is to record, in parts that are complete in themselves."""
     metrics = {f"test/{name}": value for name, value in score(training, training.test).items()}
@@ -93,7 +93,7 @@ def measured(
     errors: dict[CorruptionCase, float] = {}
     for kind, same in groupby(cells, key=lambda cell: cell.kind):
         metrics, by_severity, cells_of_kind = {}, {}, list(same)
-        watch(cells_of_kind)
+        on_event(CasesStarted(kind, len(cells_of_kind)))
         corruptions = [Corrupted(CORRUPTIONS.build(cell.spec), data, training.device) for cell in cells_of_kind]
         for cell, scores in zip(cells_of_kind, score_each(training, training.test, corruptions), strict=True):
             metrics |= {f"test/{name}@{cell.spec}": value for name, value in scores.items()}

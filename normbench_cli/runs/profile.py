@@ -43,7 +43,7 @@ def execute(plan: Plan, store: Store) -> dict[str, Any]:
     """Measure everything, record every raw sample, give the results."""
     paths.set_compile_cache()
     device = pick_device(plan.configs[0].device)
-    plan = replace(plan, configs=[build.check(config) for config in plan.configs])
+    plan = replace(plan, configs=[build.resolve(config, trial=None) for config in plan.configs])
     for config in plan.configs:
         if plan.model and config.folds:
             raise UsageError(f"the training step of {config.model} on graphs is not profiled", "give --only layers")
@@ -107,7 +107,7 @@ def subjects_of(plan: Plan) -> Any:
 
 def step_subject(config: RunConfig) -> Workload:
     """The training step of a whole model on the first batch of its data."""
-    training = build.build(config)
+    training = build.make_training(build.resolve(config, trial=None))
     saved = saved_bytes(training)
     batch = next(iter(training.train.epoch(1)))
     training.model.train()

@@ -17,9 +17,11 @@ from normbench_cli.config import make_config
 from normbench_cli.engine.step import set_learning_rate, train_step
 
 
-def stepping(probes: int, norm: str) -> Iterator[None]:
+def stepping(probes: int, norm: str) -> Iterator[float]:
     """A step at every `next`, which gives its seconds."""
-    run = build.build(build.check(make_config({"data": "digits", "norm": norm, "probes": probes, "epochs": 20})))
+    run = build.make_training(
+        build.resolve(make_config({"data": "digits", "norm": norm, "probes": probes, "epochs": 20}))
+    )
     run.model.train()
     for epoch in range(1, 20):
         for batch in run.train.epoch(epoch):

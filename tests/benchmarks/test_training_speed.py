@@ -15,7 +15,6 @@ import itertools
 import statistics
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -85,8 +84,7 @@ def test_an_epoch_of_cifar10_is_twice_as_fast_as_the_plain_way_and_learns_the_sa
     last, accuracies = {}, {}
     for seed in (0, 1):
         values = {"data": "cifar10", "epochs": 1, "schedule": "cosine", "seed": seed}
-        config = build.check(make_config(values))
-        run = build.build(replace(config, compile=build.faster_compiled(config)))
+        run = build.make_training(build.resolve(make_config(values)))
         plain = copy.deepcopy(run.model).to(memory_format=torch.contiguous_format)
         pace, losses = time_interleaved({"plain": plain_steps(plain.train(), seed), "ours": our_steps(run)})
         ratio = pace["ours"] / pace["plain"]

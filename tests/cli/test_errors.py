@@ -138,7 +138,7 @@ def test_an_unexpected_exception_is_one_line_too(normbench: RunCommand, monkeypa
     def fail(*args: list[RunConfig], **kwargs: Any) -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("normbench_cli.runs.train.check", fail)
+    monkeypatch.setattr("normbench_cli.build.check", fail)
     assert_one_line(normbench("train", *TINY), 1, "RuntimeError: two lines", "--debug")
 
 

@@ -32,7 +32,7 @@ from normbench_cli.config import make_config
 from normbench_cli.engine.crossval import loop as crossval_loop
 from normbench_cli.engine.crossval.parallel import train_in_processes
 from normbench_cli.engine.training import Training
-from normbench_cli.runs import train
+from normbench_cli.runs import lifecycle
 from normbench_cli.store import Store
 from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.schema import Metric, Run, SeriesChunk
@@ -109,7 +109,7 @@ def start(home: Path, words: list[str], prepare: Callable[[], Any] = lambda: Non
         os.environ["NORMBENCH_HOME"] = str(home)
         sys.argv = ["normbench", *words, "-q"]
         torch.set_num_threads(1)  # a pool of threads does not survive a fork
-        Training.progress_interval = train.SECONDS_BETWEEN_BEATS = 0
+        Training.progress_interval = lifecycle.SECONDS_BETWEEN_BEATS = 0
         os.fsync = lambda handle: None  # a killed process needs it not, and it takes most of the time here
         Store.begin = begin  # type: ignore[method-assign]
         prepare()
@@ -219,9 +219,9 @@ def whole(new_home: Any) -> Callable[[str], Whole]:
 
     @functools.cache
     def make(name: str) -> Whole:
-        (config,) = train.check([make_config(RUNS[name])])  # loads what processes then need not load again
+        config = build.resolve(make_config(RUNS[name]))  # loads what processes then need not load again
         if not config.folds:
-            build.build(config)
+            build.make_training(config)
         home, calls = new_home(), FORK.Manager().dict()
         process, begun = start(home, words_of(name), lambda: [trap(place, 0, calls) for place in PLACES])
         assert begun.wait(60)

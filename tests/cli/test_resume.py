@@ -142,14 +142,14 @@ def test_a_checkpoint_of_another_network_is_one_line(normbench: RunCommand, cut:
 def test_a_run_cannot_be_resumed_twice_at_once(
     normbench: RunCommand, cut: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = build.build
+    real = build.make_training
 
     def build_while_another_begins(config: Any) -> Any:
         with Store.open() as store:
             store.reopen(cut, 12)
         return real(config)
 
-    monkeypatch.setattr(build, "build", build_while_another_begins)
+    monkeypatch.setattr(build, "make_training", build_while_another_begins)
     ended = normbench("train", "--resume", cut)
     assert ended.code == 1
     assert f"run {cut} is already being resumed" in ended.err

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from torch import Tensor
 
-from normbench_cli.config import RunConfig
 from normbench_cli.engine.step import train_step
 from normbench_cli.engine.training import Training
 from tests.support import RunCommand, recorded_in
@@ -55,14 +54,14 @@ def test_divergence_is_a_recorded_result(normbench: RunCommand) -> None:
 def test_a_failing_cell_does_not_stop_the_grid(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     from normbench_cli import build
 
-    real = build.build
+    real = build.make_training
 
-    def fail_for_tanh(config: RunConfig) -> Training:
+    def fail_for_tanh(config: build.ResolvedConfig) -> Training:
         if config.act == "tanh":
             raise RuntimeError("no luck")
         return real(config)
 
-    monkeypatch.setattr(build, "build", fail_for_tanh)
+    monkeypatch.setattr(build, "make_training", fail_for_tanh)
     ended = normbench("train", *TINY, "--norm", "batchnorm", "--act", "relu,tanh", "--json")
     assert ended.code == 5
     assert {run["config"]["act"]: run["status"] for run in json.loads(ended.out)["runs"]} == {

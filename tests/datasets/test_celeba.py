@@ -247,7 +247,7 @@ def test_larger_images_are_cropped_in_proportion() -> None:
 
 @pytest.mark.usefixtures("root")
 def test_a_run_trains_on_it_and_records_its_groups() -> None:
-    from normbench_cli.build import build, check
+    from normbench_cli.build import make_training, resolve
     from normbench_cli.config import make_config
     from normbench_cli.engine.events import Record
     from normbench_cli.engine.loop import fit
@@ -255,8 +255,7 @@ def test_a_run_trains_on_it_and_records_its_groups() -> None:
     values = {"data": "celeba:size=32", "model": "resnet20", "epochs": "2", "batch_size": "4"}
     config = make_config({**values, "objective": "cvar"})
     assert config.recipe == "augnorm-celeba"
-    check(config)
-    records = [r for r in fit(build(config)) if isinstance(r, Record)]
+    records = [r for r in fit(make_training(resolve(config))) if isinstance(r, Record)]
     last = records[-1].metrics
     assert {"validation/worst_group_accuracy", "test/worst_group_accuracy@best_worst_group"} <= set(last)
     assert any(name.startswith("test/group/") for name in last)

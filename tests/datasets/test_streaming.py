@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from normbench_cli.build import build
+from normbench_cli.build import make_training, resolve
 from normbench_cli.config import make_config
 from normbench_cli.datasets import DATASETS
 from normbench_cli.datasets._images.batches import ImageBatch
@@ -124,20 +124,20 @@ def test_training_resumes_in_the_middle_of_an_epoch_and_reports_each_damaged_fil
     config = make_config(
         {"data": f"folder:path={place},size=16", "model": "resnet20", "epochs": 2, "batch_size": 4, "workers": 1}
     )
-    whole = build(config)
+    whole = make_training(resolve(config))
     seen = list(fit(whole))
     reported = [record.text for record in seen if isinstance(record, Notice)]
     assert len(reported) == len(set(reported)) == 3
     last = [record.metrics for record in seen if isinstance(record, Record)][-1]
     assert last["data/damaged_images"] == 3
 
-    stopped, file = build(config), io.BytesIO()
+    stopped, file = make_training(resolve(config)), io.BytesIO()
     records = fit(stopped)
     while stopped.step < 8:
         next(records)
     torch.save(stopped.state_dict(), file)
     file.seek(0)
-    resumed = build(config)
+    resumed = make_training(resolve(config))
     resumed.load_state_dict(torch.load(file, weights_only=True))
     rest = list(fit(resumed))
     assert not any(isinstance(record, Notice) for record in rest)

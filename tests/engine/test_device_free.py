@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from normbench_cli import build
-from normbench_cli.config import make_config
+from normbench_cli.build import ResolvedConfig, make_training
 from normbench_cli.datasets._graphs.dataset import make_graph_dataset
 from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.engine.epoch_meter import EpochMeter
@@ -30,16 +29,15 @@ GRAPH_MODELS = [name for name, entry in MODELS.entries.items() if entry.facts.gr
 
 
 @pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def step() -> Callable[..., Any]:
     """Takes two steps of a config: cropped and flipped batches, forward, loss, backward, optimizer, counters."""
     images, labels = torch.zeros(12, 3, 32, 32, dtype=torch.uint8), torch.zeros(12, dtype=torch.long)
     split = Split(images, labels)
     data = InMemoryImages(split, split, 10, (0.5,) * 3, (0.2,) * 3, augment="crop_flip")
-    monkeypatch.setattr(build, "pick_device", lambda name: META)
-    monkeypatch.setattr(build, "load_data", lambda spec: data)
 
-    def steps(**values: str) -> None:
-        training = build.build(make_config({"epochs": 1, "batch_size": 6, "data": "cifar10", "amp": "off", **values}))
+    def steps(**values: Any) -> None:
+        given = {"epochs": 1, "batch_size": 6, "data": "cifar10", "compile": False, "channels_last": False, **values}
+        training = make_training(ResolvedConfig(**given), data, META)
         training.model.train()
         meter = EpochMeter(META)
         for batch in meter.timed(training.train.epoch(1)):

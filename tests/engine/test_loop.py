@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from normbench_cli.build import build
+from normbench_cli.build import make_training, resolve
 from normbench_cli.config import make_config
 from normbench_cli.engine.events import Diverged, Notice, Progress, Record
 from normbench_cli.engine.loop import fit
@@ -21,7 +21,7 @@ PLAIN: dict[str, Any] = {"model": "resnet20", "norm": "batchnorm", "epochs": 1, 
 
 
 def make(**settings: Any) -> Training:
-    return build(make_config(TINY | settings))
+    return make_training(resolve(make_config(TINY | settings)))
 
 
 def metrics_of(training: Training) -> list[dict[str, float]]:

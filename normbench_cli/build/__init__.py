@@ -1,0 +1,37 @@
+"""From a configuration to everything that a training consists of.
+
+A run is prepared in two steps, and each happens once:
+
+1. `resolve` (resolution.py) checks a `RunConfig` without computing anything, decides what it leaves to the device
+   (precision, memory format, compiling) and gives a `ResolvedConfig`.
+2. `make_training` (assemble.py) makes the model, data, objective, optimizer and schedule of a `ResolvedConfig`, on its
+   device.  For data sets of graphs `cross_validation` does the same and trains every fold.
+
+Only a `ResolvedConfig` can be built, and nothing in this package changes one, so the configuration that is recorded is
+the one that was trained.  The parts:
+
+    resolved_config.py  ResolvedConfig: a RunConfig that leaves nothing open
+    resolution.py       check, resolve, resolved_fingerprint, config_warnings
+    compile_trial.py    whether compiling the model makes training steps faster on this machine
+    assemble.py         make_training, make_model, cross_validation
+    init.py             initial weights
+    optim.py            the optimizer and the learning-rate schedule
+    data.py             data sets, kept in memory for all runs of a grid
+"""
+
+from normbench_cli.build.assemble import cross_validation, make_model, make_training
+from normbench_cli.build.data import load_data
+from normbench_cli.build.resolution import check, config_warnings, resolve, resolved_fingerprint
+from normbench_cli.build.resolved_config import ResolvedConfig
+
+__all__ = [
+    "ResolvedConfig",
+    "check",
+    "config_warnings",
+    "cross_validation",
+    "load_data",
+    "make_model",
+    "make_training",
+    "resolve",
+    "resolved_fingerprint",
+]

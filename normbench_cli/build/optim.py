@@ -1,0 +1,42 @@
+"""The optimizer with its parameter groups, and the learning-rate schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from normbench_cli.config import RunConfig
+from normbench_cli.device import has_fused_optimizers
+from normbench_cli.errors import UsageError
+from normbench_cli.registry import SCHEDULES
+
+
+def make_optimizer(model: nn.Module, config: RunConfig) -> torch.optim.Optimizer:
+    """The optimizer over two parameter groups: weight decay applies to all parameters except those that carry a
+    ``weight_decay_group`` attribute (DiffPhi's phi, which decay would pull out of its range)."""
+    decayed = [p for p in model.parameters() if not hasattr(p, "weight_decay_group")]
+    undecayed = [p for p in model.parameters() if hasattr(p, "weight_decay_group")]
+    groups: list[dict[str, Any]] = [{"params": decayed, "weight_decay": config.weight_decay}]
+    if undecayed:
+        groups.append({"params": undecayed, "weight_decay": 0.0})
+    fused = all(has_fused_optimizers(p.device) for p in decayed)
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum, fused=fused)
+    kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
+    return kind(groups, lr=config.lr, fused=fused)
+
+
+def make_schedule(config: RunConfig) -> Callable[[float], float]:
+    """The schedule as a function from progress (0 to 1) to a factor of the learning rate."""
+    schedule = SCHEDULES.build(config.schedule)
+
+    def factor(progress: float) -> float:
+        try:
+            return float(schedule(progress))
+        except (ValueError, ZeroDivisionError) as error:
+            raise UsageError(f"schedule '{config.schedule}': {error}") from error
+
+    return factor

@@ -1,0 +1,134 @@
+"""Resolution: what a configuration leaves to the device is decided here, once, before its run is recorded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from normbench_cli.build.assemble import make_model
+from normbench_cli.build.compile_trial import compile_pays_off
+from normbench_cli.build.data import load_data, load_images
+from normbench_cli.build.optim import make_schedule
+from normbench_cli.build.resolved_config import ResolvedConfig
+from normbench_cli.config import FIELDS, RunConfig
+from normbench_cli.device import compiling_pays, fast_precision, pick_device
+from normbench_cli.engine.crossval import assign_folds
+from normbench_cli.engine.events import Notice
+from normbench_cli.engine.protocols import GraphData, ImageData
+from normbench_cli.errors import UsageError
+from normbench_cli.paths import data_root
+from normbench_cli.registry import OBJECTIVES
+
+
+def check(config: RunConfig) -> None:
+    """Raise a UsageError for what cannot work: every part is made once, with weights on no device."""
+    pick_device(config.device)
+    data = load_data(config.data)
+    meta_forward(config)
+    OBJECTIVES.build(config.objective)
+    make_schedule(config)(0.5)
+    if isinstance(data, GraphData):
+        assign_folds(data.labels, config.folds, config.seed)
+    elif config.batch_size > len(data.train):
+        raise UsageError(
+            f"batch_size is {config.batch_size}, and {config.data} has {len(data.train)} examples to train with",
+            f"give at most {len(data.train)}",
+        )
+
+
+def resolve(
+    config: RunConfig,
+    on_event: Callable[[Notice], object] = lambda event: None,
+    *,
+    trial: Callable[[ResolvedConfig], bool] | None = compile_pays_off,
+) -> ResolvedConfig:
+    """Check a configuration and decide what it leaves open: precision, memory format, compiling.
+
+    Where a training is long enough for compiling to pay, only a `trial` can tell whether it does; a notice is given
+    before it.  Without a trial the model is then not compiled.
+    """
+    check(config)
+    amp = resolved_amp(config)
+    if config.folds:
+        return with_choices(config, amp=amp, compile=False, channels_last=False)
+    channels_last = meta_forward(config).convolves if config.channels_last is None else config.channels_last
+    resolved = with_choices(config, amp=amp, compile=bool(config.compile), channels_last=channels_last)
+    if trial is not None and needs_compile_trial(config):
+        on_event(Notice("trying whether compiling the model pays (--compile or --no-compile decides)"))
+        return replace(resolved, compile=trial(resolved))
+    return resolved
+
+
+def with_choices(config: RunConfig, **choices: Any) -> ResolvedConfig:
+    return ResolvedConfig(**{name: getattr(config, name) for name in FIELDS} | choices)
+
+
+def resolved_amp(config: RunConfig) -> Any:
+    """The precision that a configuration comes to on its device; cross-validation computes in float32."""
+    if config.folds:
+        return "off"
+    return fast_precision(pick_device(config.device)) if config.amp == "auto" else config.amp
+
+
+def resolved_fingerprint(config: RunConfig) -> str:
+    """The fingerprint that a configuration has once it is resolved, without the cost of resolving: of what is left
+    open, only the precision is part of a run's identity."""
+    return replace(config, amp=resolved_amp(config)).fingerprint() if config.amp == "auto" else config.fingerprint()
+
+
+def needs_compile_trial(config: RunConfig) -> bool:
+    """Whether it is open if the model is compiled, and the training long enough for compiling to pay."""
+    if config.compile is not None or config.folds:
+        return False
+    examples = (config.iterations or 0) * config.batch_size
+    examples = examples or (config.epochs or 0) * len(load_images(config.data).train)
+    operations = 3 * meta_forward(config).operations * examples  # a backward pass costs two forward passes
+    return compiling_pays(pick_device(config.device), operations)
+
+
+def config_warnings(config: RunConfig) -> Iterator[str]:
+    """Warnings about valid but probably unintended settings."""
+    fraction = getattr(OBJECTIVES.build(config.objective), "eps", 0.0)
+    if 0 < fraction * config.batch_size < 1:
+        yield (
+            f"{config.objective} leaves out a fraction of {fraction:g}, which is no example of a batch of "
+            f"{config.batch_size}; give a batch of at least {math.ceil(1 / fraction)}, "
+            f"or a fraction of at least {1 / config.batch_size:.2g}"
+        )
+
+
+@dataclass(frozen=True)
+class MetaForward:
+    """What a forward pass on no device shows of a model."""
+
+    operations: float  # floating-point operations an example; 0 if they cannot be counted
+    convolves: bool
+
+
+def meta_forward(config: RunConfig) -> MetaForward:
+    """Run the model forward on torch's `meta` device, where that costs nothing and shows what does not fit."""
+    return _meta_forward(config.model, config.norm, config.act, config.data, data_root())
+
+
+@lru_cache(maxsize=64)  # runs of a grid that differ in their seed or learning rate have the same network
+def _meta_forward(model: str, norm: str, act: str, data_spec: str, root: Path) -> MetaForward:
+    config, data = RunConfig(model=model, norm=norm, act=act, data=data_spec), load_data(data_spec)
+    try:
+        with torch.device("meta"), FlopCounterMode(display=False) as counter:
+            network = make_model(config, data)
+            if isinstance(data, ImageData):
+                network(torch.empty(2, *data.shape))
+        operations = counter.get_total_flops() / 2
+    except ValueError as error:
+        raise UsageError(f"{model} cannot take {data_spec}: {error}") from error
+    except (RuntimeError, NotImplementedError):  # a layer of the user's own may read values, which are not there
+        network, operations = make_model(config, data), 0.0
+    return MetaForward(operations, any(isinstance(module, nn.Conv2d) for module in network.modules()))

@@ -1,0 +1,62 @@
+"""A run's life in the database, the same for training and profiling: it begins, shows signs of life, and ends."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from normbench_cli.config import RunConfig
+from normbench_cli.store import Store
+
+SECONDS_BETWEEN_BEATS = 15
+
+
+def begin_run(
+    config: RunConfig,
+    store: Store,
+    environment: dict[str, Any],
+    *,
+    kind: str = "train",
+    fingerprint: str | None = None,
+) -> str:
+    """Record a new run as running, and give its id.  The fingerprint is the configuration's unless one is given."""
+    return store.begin(config.to_dict(), fingerprint or config.fingerprint(), environment, kind=kind, argv=sys.argv[1:])
+
+
+class Heartbeat:
+    """Signs of life of this process's runs, one every 15 seconds; other processes take a silent run for dead."""
+
+    def __init__(self, store: Store, *run_ids: str) -> None:
+        self._store = store
+        self._run_ids = run_ids
+        self._last = time.monotonic()
+
+    def beat(self) -> None:
+        """Give a sign of life if one is due.  Call it often."""
+        if time.monotonic() - self._last > SECONDS_BETWEEN_BEATS:
+            for run_id in self._run_ids:
+                self._store.heartbeat(run_id)
+            self.recorded()
+
+    def recorded(self) -> None:
+        """Something was just recorded, which is a sign of life in itself."""
+        self._last = time.monotonic()
+
+
+@contextmanager
+def recording_outcome(store: Store, *run_ids: str) -> Iterator[None]:
+    """On an error or an interrupt, record how the runs ended and raise again."""
+    try:
+        with store.hold_open():
+            yield
+    except KeyboardInterrupt:
+        for run_id in run_ids:
+            store.end(run_id, "interrupted", "stopped by hand")
+        raise
+    except BaseException as error:
+        for run_id in run_ids:
+            store.end(run_id, "failed", f"{type(error).__name__}: {error}")
+        raise
