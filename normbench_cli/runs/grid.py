@@ -86,7 +86,8 @@ def fingerprint_of(config: RunConfig) -> str:
 
 def newest_results(fingerprints: Iterable[str], db: str | None) -> dict[str, str]:
     """Fingerprint -> id of its newest run with a result."""
-    from normbench_cli.store.errors import NoDatabase, Store
+    from normbench_cli.store import Store
+    from normbench_cli.store.errors import NoDatabase
 
     try:
         with Store.open(db, write=False) as store:

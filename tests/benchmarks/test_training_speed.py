@@ -20,13 +20,14 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from normbench_cli import build
 from normbench_cli.config import make_config
 from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.engine.evaluate import score
 from normbench_cli.engine.step import set_learning_rate, train_step
+from normbench_cli.engine.training import Training
 from normbench_cli.paths import data_root
 
 TURN = 30  # steps
@@ -42,7 +43,7 @@ def plain_batches(seed: int) -> Any:
     return torch.utils.data.DataLoader(data, 128, shuffle=True, num_workers=2, generator=generator)
 
 
-def plain_steps(model: nn.Module, seed: int) -> Iterator[None]:
+def plain_steps(model: nn.Module, seed: int) -> Iterator[float]:
     """A training step at every `next`, which gives the loss."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=5e-4)
     batches = plain_batches(seed)
@@ -56,7 +57,7 @@ def plain_steps(model: nn.Module, seed: int) -> Iterator[None]:
         yield loss.item()
 
 
-def our_steps(run: Any) -> Iterator[None]:
+def our_steps(run: Training) -> Iterator[Tensor]:
     for batch in run.train.epoch(1):
         set_learning_rate(run.optimizer, run.lr, run.schedule, run.step / run.steps)
         losses, _ = train_step(run, batch.inputs, batch.labels)
@@ -64,9 +65,10 @@ def our_steps(run: Any) -> Iterator[None]:
         yield losses.mean()
 
 
-def time_interleaved(steps: Any) -> Any:
+def time_interleaved(steps: dict[str, Iterator[Any]]) -> tuple[dict[str, float], dict[str, list[float]]]:
     """Samples a second and losses of each, turn by turn; the first turn warms up and is not timed."""
-    seconds, losses = {name: [] for name in steps}, {name: [] for name in steps}
+    seconds: dict[str, list[float]] = {name: [] for name in steps}
+    losses: dict[str, list[float]] = {name: [] for name in steps}
     while True:
         for name, stepping in steps.items():
             began = time.perf_counter()
@@ -81,11 +83,12 @@ def time_interleaved(steps: Any) -> Any:
 def test_an_epoch_of_cifar10_is_twice_as_fast_as_the_plain_way_and_learns_the_same() -> None:
     if not (data_root() / "cifar-10-batches-py").exists():
         pytest.skip("NORMBENCH_DATA does not hold CIFAR-10")
-    last, accuracies = {}, {}
+    last: dict[str, list[float]] = {}
+    accuracies: dict[str, list[float]] = {}
     for seed in (0, 1):
         values = {"data": "cifar10", "epochs": 1, "schedule": "cosine", "seed": seed}
         run = build.make_training(build.resolve(make_config(values)))
-        plain = copy.deepcopy(run.model).to(memory_format=torch.contiguous_format)
+        plain = copy.deepcopy(run.model).to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
         pace, losses = time_interleaved({"plain": plain_steps(plain.train(), seed), "ours": our_steps(run)})
         ratio = pace["ours"] / pace["plain"]
         print(f"\nsamples/s: {pace}, ratio {ratio:.2f}, amp {run.amp}, compiled {run.compiled_for is not None}")

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from normbench_cli import build
 from normbench_cli.corruptions import CORRUPTIONS
 from normbench_cli.corruptions.cases import parse_cases, standard_corruptions
-from normbench_cli.datasets._images.memory import Split
+from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.errors import UsageError
+from normbench_cli.registry import DATASETS
 from normbench_cli.runs import evaluate
 from normbench_cli.runs.evaluate import Corrupted
 from tests.support import RunCommand
@@ -167,7 +168,9 @@ def test_published_files_are_scored_like_the_test_images_themselves(
     monkeypatch.setattr("normbench_cli.datasets.torchvision_sets.read", read)
     words = ["--data", "cifar10", "--model", "mlp", "--iterations", "1", "--batch-size", "20", "-q"]
     run = json.loads(normbench("train", *words, "--json").out)["runs"][0]["id"]
-    test = build.load_data("cifar10").test
+    data = build.load_data("cifar10")  # as it was drawn for the run
+    assert isinstance(data, InMemoryImages)
+    test = data.test
     folder = data_folder / "CIFAR-10-C"
     folder.mkdir()
     np.save(folder / "labels.npy", np.tile(test.labels.numpy(), 5))
@@ -182,13 +185,15 @@ def test_published_files_are_scored_like_the_test_images_themselves(
 
 @pytest.mark.parametrize("channels_last", [False, True])
 def test_corrupted_inputs_equal_standardized_corrupted_images(channels_last: bool) -> None:
-    data = build.load_data("shifted_digits")
+    data: InMemoryImages = DATASETS.build("shifted_digits")
     corruption = CORRUPTIONS.build("impulse_noise:severity=5")
-    given = {"device": torch.device("cpu"), "channels_last": channels_last}
+    cpu = torch.device("cpu")
     part = Split(data.test.images[:30], data.test.labels[:30])
-    disturb = Corrupted(corruption, data, torch.device("cpu"))
-    found = [disturb(nn.Identity(), batch.inputs, batch.labels) for batch in data.batches(part, 8, **given).epoch()]
-    (whole,) = data.batches(Split(corruption(part.images), part.labels), 30, **given).epoch()
+    disturb = Corrupted(corruption, data, cpu)
+    batches = data.batches(part, 8, cpu, channels_last=channels_last)
+    found = [disturb(nn.Identity(), batch.inputs, batch.labels) for batch in batches.epoch()]
+    corrupted = Split(corruption(part.images), part.labels)
+    (whole,) = data.batches(corrupted, 30, cpu, channels_last=channels_last).epoch()
     assert torch.equal(torch.cat(found), whole.inputs)
     assert all(one.is_contiguous(memory_format=torch.channels_last) == channels_last for one in found)
 
