@@ -12,10 +12,10 @@ from normbench_cli.cli import _options
 from normbench_cli.errors import EXIT_OK
 from normbench_cli.registry import ATTACKS, CORRUPTIONS
 from normbench_cli.registry.spec import expand, split_list
+from normbench_cli.runs.events import Callback, CasesStarted, Event, Notice
 
 if TYPE_CHECKING:
     from normbench_cli.runs.evaluate import CorruptionCase
-    from normbench_cli.runs.events import Callback, Event
     from normbench_cli.runs.result import RunResult
 
 
@@ -114,8 +114,6 @@ def progress(total: int, quiet: bool) -> Iterator[Callback]:
     """Which corruption is being measured, on stderr if that is a terminal; and what there is to say."""
     from rich.console import Console
     from rich.progress import Progress
-
-    from normbench_cli.runs.events import CasesStarted, Notice
 
     console = Console(stderr=True)
     with Progress(console=console, disable=quiet or not total or not console.is_terminal, transient=True) as bars:

@@ -10,7 +10,7 @@ from normbench_cli.cli import _options
 from normbench_cli.config import FIELDS, RunConfig, read_assignments
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, Registry
-from normbench_cli.runs.grid import AXES, expand
+from normbench_cli.runs.grid import AXES, expand, plan_grid, run_grid
 from normbench_cli.seeds import parse_seeds
 
 
@@ -101,13 +101,12 @@ def run(configs: list[RunConfig], db: str | None, *, rerun: bool, json: bool, qu
     from normbench_cli.cli._output import hint, print_json
     from normbench_cli.cli._progress import Watcher, stoppable
     from normbench_cli.cli._tables import show
-    from normbench_cli.runs import grid
 
-    cells = grid.plan_grid(configs, db, rerun=rerun)
+    cells = plan_grid(configs, db, rerun=rerun)
     wanted = [cell for cell in cells if cell.due]
     skipped = len(cells) - len(wanted)
     with stoppable(), Watcher(len(wanted), quiet=quiet) as watcher:
-        outcomes = grid.run_grid(cells, db, watcher)
+        outcomes = run_grid(cells, db, watcher)
     if json:
         print_json({"runs": [outcome.to_json() for outcome in outcomes]})
     else:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from normbench_cli import paths
 from normbench_cli.config import RunConfig, make_config
 from normbench_cli.registry.spec import split_list
+from normbench_cli.runs.events import Callback, Notice, RunEnded, RunStarted, ignore
 from normbench_cli.runs.result import RunResult
+from normbench_cli.store.errors import NoDatabase
 
 if TYPE_CHECKING:
-    from normbench_cli.runs.events import Callback
     from normbench_cli.store import Store
 
 AXES = ("norm", "act", "model", "data", "objective")  # and the seeds
@@ -87,7 +88,6 @@ def fingerprint_of(config: RunConfig) -> str:
 def newest_results(fingerprints: Iterable[str], db: str | None) -> dict[str, str]:
     """Fingerprint -> id of its newest run with a result."""
     from normbench_cli.store import Store
-    from normbench_cli.store.errors import NoDatabase
 
     try:
         with Store.open(db, write=False) as store:
@@ -106,24 +106,21 @@ def check_cells(configs: Iterable[RunConfig]) -> None:
             check(config)
 
 
-def run_grid(cells: Sequence[Cell], db: str | None = None, on_event: Callback | None = None) -> list[RunResult]:
+def run_grid(cells: Sequence[Cell], db: str | None = None, on_event: Callback = ignore) -> list[RunResult]:
     """Train the cells that are due, and give their results.
 
     In a grid a cell that fails is a result, and the others are still trained; of a single run the error is raised.
     """
-    from normbench_cli.runs.events import ignore
     from normbench_cli.store import Store
 
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     paths.set_compile_cache()
     with Store.open(db) as store:
-        return list(train_cells(cells, store, on_event or ignore))
+        return list(train_cells(cells, store, on_event))
 
 
 def train_cells(cells: Sequence[Cell], store: Store, on_event: Callback) -> Iterator[RunResult]:
     """The results of the cells that are due, one after the other."""
-    from normbench_cli.runs.events import RunEnded, RunStarted
-
     for cell in cells:
         if not cell.due:
             continue
@@ -142,7 +139,6 @@ def train_cells(cells: Sequence[Cell], store: Store, on_event: Callback) -> Iter
 def train_cell(config: RunConfig, store: Store, on_event: Callback) -> RunResult:
     """Resolve a configuration, warn of what is probably not meant, and train it."""
     from normbench_cli import build
-    from normbench_cli.runs.events import Notice
     from normbench_cli.runs.train import train_run
 
     resolved = build.resolve(config, on_event)
