@@ -209,7 +209,7 @@ def test_noise_has_the_given_size_and_a_generator_of_its_own(net: nn.Sequential,
 
 
 @pytest.mark.parametrize(
-    ("spec", "says"),
+    ("spec", "message"),
     [
         ("bim:eps=-1", "eps is -1"),
         ("bim:steps=0", "steps is 0"),
@@ -219,8 +219,8 @@ def test_noise_has_the_given_size_and_a_generator_of_its_own(net: nn.Sequential,
         ("bim:mean=1", "mean"),
     ],
 )
-def test_an_invalid_parameter_is_refused_in_one_sentence(spec: str, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_an_invalid_parameter_is_refused_in_one_sentence(spec: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         ATTACKS.build(spec)
 
 

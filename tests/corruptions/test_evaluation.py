@@ -49,7 +49,7 @@ def test_a_name_alone_means_all_severities_each_once_and_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("fogg", "did you mean 'fog'"),
         ("fog:severity=6", "severity is 6"),
@@ -58,10 +58,10 @@ def test_a_name_alone_means_all_severities_each_once_and_in_order() -> None:
         ("fog:severity", "not key=value"),
     ],
 )
-def test_an_invalid_corruption_is_refused_in_one_line(normbench: RunCommand, text: str, says: str) -> None:
+def test_an_invalid_corruption_is_refused_in_one_line(normbench: RunCommand, text: str, message: str) -> None:
     ended = normbench("eval", "12345678", "--corruption", text)
     assert ended.code == 2
-    assert says in ended.err
+    assert message in ended.err
     assert len(ended.err.splitlines()) == 1
 
 

@@ -119,7 +119,7 @@ def test_the_size_chooses_the_table(side: int, table: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "says"),
+    ("spec", "message"),
     [
         ("fog:severity=0", "severity is 0; give 1 to 5"),
         ("fog:severity=6", "severity is 6; give 1 to 5"),
@@ -129,8 +129,8 @@ def test_the_size_chooses_the_table(side: int, table: str) -> None:
         ("cifar10c:name=rain,severity=1", "not one of gaussian_noise"),
     ],
 )
-def test_an_invalid_parameter_is_refused_in_one_sentence(spec: str, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_an_invalid_parameter_is_refused_in_one_sentence(spec: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         CORRUPTIONS.build(spec)
 
 

@@ -58,7 +58,7 @@ def cut(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "says"),
+    ("damage", "message"),
     [
         (lambda folder: (folder / "fog.npy").unlink(), r"CIFAR-10-C.fog\.npy is not there; unpack CIFAR-10-C\.tar"),
         (lambda folder: (folder / "labels.npy").unlink(), r"labels\.npy is not there; unpack"),
@@ -74,9 +74,9 @@ def cut(path: Path) -> None:
         (lambda folder: np.save(folder / "labels.npy", LABELS.numpy()), r"labels\.npy does not hold the labels"),
     ],
 )
-def test_an_unusable_file_is_reported_in_one_line(published: Path, damage: Callable[..., Any], says: str) -> None:
+def test_an_unusable_file_is_reported_in_one_line(published: Path, damage: Callable[..., Any], message: str) -> None:
     damage(published)
-    with pytest.raises(NormbenchError, match=says) as error:
+    with pytest.raises(NormbenchError, match=message) as error:
         CORRUPTIONS.build("cifar10c:name=fog,severity=1").check_data("cifar10", DATA)
     assert "\n" not in str(error.value)
 

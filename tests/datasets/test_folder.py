@@ -87,7 +87,7 @@ def test_pixels_are_standardized_by_the_given_mean_and_std(pictures: MakePicture
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         ("size=4", "size is 4; give 8 to 1024"),
         ("mean=0.5/0.5", "mean=0.5/0.5 is not three numbers"),
@@ -96,22 +96,22 @@ def test_pixels_are_standardized_by_the_given_mean_and_std(pictures: MakePicture
         ("crop=middle", "not one of popnorm, resized"),
     ],
 )
-def test_an_invalid_option_is_refused_in_one_line(pictures: MakePictures, options: str, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_an_invalid_option_is_refused_in_one_line(pictures: MakePictures, options: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         load(pictures({"train/a": 1, "test/a": 1}), options)
 
 
 def test_a_path_that_is_not_a_folder_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    for path, says in (("nowhere", "nowhere is not there; give"), ("file", "file is a file; give")):
-        with pytest.raises(UsageError, match=says):
+    for path, message in (("nowhere", "nowhere is not there; give"), ("file", "file is a file; give")):
+        with pytest.raises(UsageError, match=message):
             DATASETS.build(f"folder:path={path}")
     with pytest.raises(UsageError, match="which folder"):
         DATASETS.build("folder")
 
 
 @pytest.mark.parametrize(
-    ("counts", "says"),
+    ("counts", "message"),
     [
         ({"test/a": 1}, r"has no train/; put"),
         ({"train/a": 1}, r"has no val/ or test/; put"),
@@ -122,9 +122,9 @@ def test_a_path_that_is_not_a_folder_is_refused_in_one_line(tmp_path: Path) -> N
     ],
 )
 def test_a_folder_that_cannot_be_used_is_refused_in_one_line(
-    pictures: MakePictures, counts: dict[str, int], says: str
+    pictures: MakePictures, counts: dict[str, int], message: str
 ) -> None:
-    with pytest.raises(NormbenchError, match=says) as error:
+    with pytest.raises(NormbenchError, match=message) as error:
         load(pictures(counts))
     assert "\n" not in str(error.value)
 
