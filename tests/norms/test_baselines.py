@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -118,7 +119,7 @@ def test_gradients_of_data_norms_are_right(spec: str) -> None:
 def test_data_norms_compile_without_a_graph_break(spec: str) -> None:
     layer = NORMS.build(spec, num_features=4)
     inputs = (data(8, 4), GRAPHS, 3) if spec == "graphnorm" else (data(6, 4, 5, 3),)
-    compiled: nn.Module = torch.compile(copy.deepcopy(layer), fullgraph=True, backend="aot_eager")
+    compiled: Callable[..., Tensor] = torch.compile(copy.deepcopy(layer), fullgraph=True, backend="aot_eager")
     y = compiled(*inputs)
     y.sum().backward()
     torch.testing.assert_close(y, layer(*inputs), rtol=1e-4, atol=1e-5)

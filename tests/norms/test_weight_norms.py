@@ -141,7 +141,7 @@ def test_only_the_whole_layer_is_orthogonal_to_its_gradient(norm: str | None, we
 @pytest.mark.parametrize("spec", WEIGHT_NORMS)
 def test_weight_norms_compile_without_a_graph_break(spec: str) -> None:
     op, x = NORMS.build(spec, op=nn.Linear(4, 3)), data(6, 4)
-    compiled: nn.Module = torch.compile(copy.deepcopy(op), fullgraph=True, backend="aot_eager")
+    compiled: Callable[..., Tensor] = torch.compile(copy.deepcopy(op), fullgraph=True, backend="aot_eager")
     y = compiled(x)
     y.sum().backward()
     torch.testing.assert_close(y, op(x), rtol=1e-4, atol=1e-5)

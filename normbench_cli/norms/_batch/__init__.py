@@ -1,1 +1,16 @@
-"""batch."""
+"""What the layers that normalize data have in common.
+
+    layout.py           input of any shape as "columns", one a channel, and back
+    reduce.py           sums over a channel that are fast compiled and uncompiled; moments; normalization about a point
+    running.py          `RunningStatsNorm`: running statistics for evaluation, the base of augnorm, mediannorm, popnorm
+    group.py            the number of groups; `GroupNormBase`, the base of groupnorm, layernorm, instancenorm
+    popnorm_kernels.py  popnorm's default form, forward and backward
+
+Shapes: a layer takes x (N, C, ...).  `to_columns` makes it flat, (values, C) or (N, C, values), channels second in
+either case.  Whatever there is one of per channel (mean, variance, gamma, beta, scale) is (C), and `per_channel` makes
+it broadcast over flat data.
+
+A kernel is a function of flat tensors that inductor compiles for large inputs (`norms/_compile.py`) and that runs as it
+is written for small ones.  `chunks`, `channel_sum` and `materialize` are in it for speed: they change no result beyond
+rounding, and the order of summation depends on the shape alone.
+"""

@@ -1,4 +1,4 @@
-"""A norm in front of an operation, in the operation's place."""
+"""A norm and the operation it precedes, as one module in the operation's place."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from torch import Tensor, nn
 
 
 class PreNorm(nn.Module):
-    """op(norm(x)).  What one asks of the operation (its weight, stride, out_channels) it still answers.
+    """op(norm(x)).  Attributes of the operation (weight, stride, out_channels) are still found here.
 
-    A linear layer may get its features last, as in (N, tokens, features); the norm then sees them second.
+    A linear layer may get its features last, as in (N, tokens, features); the norm then gets them second.
     """
 
     def __init__(self, norm: nn.Module, op: nn.Module) -> None:
         super().__init__()
-        self.norm, self.op = norm, op
+        self.norm = norm
+        self.op = op
 
     def forward(self, x: Tensor, *args: Any) -> Tensor:
         if x.ndim > 2 and isinstance(self.op, nn.Linear):
@@ -28,7 +29,7 @@ class PreNorm(nn.Module):
         try:
             return super().__getattr__(name)
         except AttributeError:
-            modules = self.__dict__.get("_modules", {})  # not there yet while a copy is being made
+            modules = self.__dict__.get("_modules", {})  # missing while a copy is being made
             if "op" not in modules or name.startswith("__"):
                 raise
             return getattr(modules["op"], name)

@@ -1,4 +1,4 @@
-"""Which modules `convert` takes for norms, and the new layer in place of an old one, with what it has learned."""
+"""What a spec asks of `convert`, which modules count as norms, and the new layer that continues an old one."""
 
 from __future__ import annotations
 
@@ -16,26 +16,21 @@ from normbench_cli.registry.facts import NormFacts
 
 
 class Target:
-    """A spec taken apart: norms of weights, at most one of data, and where that one stands."""
+    """What a spec asks of `convert`."""
 
     def __init__(self, text: str) -> None:
-        parsed = NORMS.parse_norm(text)
-        self.weights = parsed.weight_norms
-        self.data = parsed.data_norm
-        self.name = str(parsed.data_norm or "none")
-        self.graphs = parsed.graphs
-        self.before = parsed.placement == "before"
-        self.first = parsed.first
-        self.classifier = parsed.classifier
-        self.empties = self.before or not parsed.normalizes_data  # nothing stays behind the operation
+        self.spec = NORMS.parse_norm(text)
+        self.layer_spec = str(self.spec.data_norm or "none")
+        self.before = self.spec.placement == "before"
+        self.leaves_place_empty = self.before or not self.spec.normalizes_data  # where a norm stood after its operation
 
-    def layer(self, features: int, like: Mapping[str, Any]) -> nn.Module:
-        """The new layer, with those of the old layer's settings that it takes and the spec leaves open."""
+    def layer(self, features: int, old_settings: Mapping[str, Any]) -> nn.Module:
+        """A new layer, with those settings of the old layer that it takes and that the spec leaves open."""
         options: dict[str, Any] = {}
-        if self.data:  # what the spec sets itself goes before the old layer's value
-            takes = NORMS.parameters(self.data.entry).keys() - self.data.written
-            options = {key: value for key, value in like.items() if key in takes}
-        made: nn.Module = NORMS.build(self.name, num_features=features, **options)
+        if self.spec.data_norm:
+            takes = NORMS.parameters(self.spec.data_norm.entry).keys() - self.spec.data_norm.written
+            options = {key: value for key, value in old_settings.items() if key in takes}
+        made: nn.Module = NORMS.build(self.layer_spec, num_features=features, **options)
         return made
 
 
@@ -49,7 +44,14 @@ def facts_of(module: nn.Module) -> NormFacts | None:
     return NormFacts() if known else None
 
 
+def precedes_operation(module: nn.Module) -> bool:
+    """Whether a norm's layer is made to stand before an operation."""
+    facts = facts_of(module)
+    return facts is not None and facts.placement == "before"
+
+
 def is_norm_like(module: nn.Module, name: str) -> bool:
+    """Whether a module is a norm, or is called like one and has to be mentioned in the report."""
     if "parametrizations" in name.split("."):
         return False  # part of a norm of weights
     named_so = "norm" in type(module).__name__.lower() and not list(module.children())
@@ -75,7 +77,7 @@ def reason_kept(module: nn.Module, name: str, target: Target) -> str | None:
         return "it does not know its channels yet: run the model once"
     if not hasattr(module, "num_features"):
         return f"{type(module).__name__} has no num_features"
-    if facts.graphs != target.graphs:
+    if facts.graphs != target.spec.graphs:
         return "norms of graphs are called with the graph of each node, other norms without"
     return None
 
@@ -85,10 +87,10 @@ def make_replacement(old: nn.Module, target: Target, model: nn.Module) -> tuple[
 
     Parameters go over as the same objects: an optimizer made before, and modules that share them, still hold them.
     """
-    like = {key: getattr(old, key) for key in ("eps", "momentum") if isinstance(getattr(old, key, None), float)}
+    settings = {key: getattr(old, key) for key in ("eps", "momentum") if isinstance(getattr(old, key, None), float)}
     if hasattr(old, "weight"):
-        like["affine"] = old.weight is not None
-    new = target.layer(old.num_features, like)  # type: ignore[arg-type]
+        settings["affine"] = old.weight is not None
+    new = target.layer(old.num_features, settings)  # type: ignore[arg-type]
     match_device_and_mode(new, old, model)
     for name, parameter in old.named_parameters(recurse=False):
         fresh = new._parameters.get(name)
@@ -99,18 +101,7 @@ def make_replacement(old: nn.Module, target: Target, model: nn.Module) -> tuple[
             empty = new._buffers.get(name)
             if empty is not None and empty.shape == buffer.shape:
                 empty.copy_(buffer)
-    forgets = isinstance(old, _BatchNorm) and old.running_mean is None and "running_mean" in new._buffers
-    cumulates = isinstance(old, _BatchNorm) and old.momentum is None and hasattr(new, "momentum")
-    notes: list[str] = []
-    if isinstance(new, _BatchNorm):
-        if forgets:
-            new.track_running_stats = False
-            new.running_mean = new.running_var = new.num_batches_tracked = None
-        if cumulates:
-            new.momentum = None
-    else:
-        notes += ["it had no running statistics, the new layer has"] if forgets else []
-        notes += [f"it averaged over all batches, the new layer has momentum {new.momentum}"] if cumulates else []
+    notes = match_running_statistics(new, old) if isinstance(old, _BatchNorm) else []
     if isinstance(old, nn.SyncBatchNorm):
         notes.append("its statistics are not shared between processes any more")
     if old._forward_hooks or old._forward_pre_hooks or old._backward_hooks:
@@ -118,8 +109,24 @@ def make_replacement(old: nn.Module, target: Target, model: nn.Module) -> tuple[
     return new, notes
 
 
+def match_running_statistics(new: nn.Module, old: _BatchNorm) -> list[str]:
+    """Torch's batch norm may have no running statistics, or average over all batches (momentum=None).  A new layer made
+    from it follows; of any other the notes say that it does not."""
+    has_none = old.running_mean is None and "running_mean" in new._buffers
+    averages = old.momentum is None and hasattr(new, "momentum")
+    if isinstance(new, _BatchNorm):
+        if has_none:
+            new.track_running_stats = False
+            new.running_mean = new.running_var = new.num_batches_tracked = None
+        if averages:
+            new.momentum = None
+        return []
+    notes = ["it had no running statistics, the new layer has"] if has_none else []
+    return notes + ([f"it averaged over all batches, the new layer has momentum {new.momentum}"] if averages else [])
+
+
 def match_device_and_mode(new: nn.Module, old: nn.Module, model: nn.Module) -> None:
-    """Device, dtype and mode of the layer it replaces; of the model, where that one has no tensors."""
+    """Give a new layer the device, dtype and mode of the one it replaces; those of the model if that has no tensors."""
     near = [*old.parameters(), *old.buffers(), *model.parameters()]
     like = next((tensor for tensor in near if tensor.is_floating_point()), torch.empty(0))
     new.to(device=like.device, dtype=like.dtype).train(old.training)
