@@ -1,6 +1,6 @@
-"""Sums and means over segments of rows, such as the nodes of each graph, and the way back to the rows.
+"""Sums and means over segments of rows, such as the nodes of each graph, and their broadcast back to the rows.
 
-batch: the segment of each row.
+x: (rows, ...); batch: (rows), the segment of each row, in any order; results: (segments, ...).
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ def segment_sum(x: Tensor, batch: Tensor, segments: int) -> Tensor:
 
 
 def segment_mean(x: Tensor, batch: Tensor, segments: int, sizes: Tensor) -> Tensor:
+    """sizes: as from `segment_sizes`, (segments)."""
     return segment_sum(x, batch, segments) / sizes.unsqueeze(-1)
 
 
 def segment_sizes(x: Tensor, batch: Tensor, segments: int) -> Tensor:
-    """Rows in each segment; an empty one counts as one row, so that nothing divides by zero."""
+    """Rows in each segment; an empty segment counts as one row, so that nothing divides by zero."""
     return segment_sum(x.new_ones(len(x)), batch, segments).clamp_min(1)
 
 
-def to_rows(of_segments: Tensor, batch: Tensor) -> Tensor:
-    """For each row what its segment has.  Not `of_segments[batch]`, whose gradient is many times slower on a CPU."""
-    return of_segments.index_select(0, batch)
+def to_rows(per_segment: Tensor, batch: Tensor) -> Tensor:
+    """For each row the value of its segment.  Not `per_segment[batch]`, whose gradient is many times slower on a
+    CPU."""
+    return per_segment.index_select(0, batch)

@@ -7,22 +7,24 @@ from torch import Tensor, nn
 
 from normbench_cli.norms._batch.layout import working_dtype
 from normbench_cli.norms._compile import reads_without_sync
+from normbench_cli.norms._ggm.learned_phi import LearnsPhiModule, PhiRange
 from normbench_cli.norms._ggm.segmented import segmented_median
-from normbench_cli.norms._ggm.solver import check_phi, parse_solver
-from normbench_cli.norms._ggm.stats import SolverRecord
+from normbench_cli.norms._ggm.solver import MAX_STEPS, check_phi, parse_solver
+from normbench_cli.norms._ggm.stats import SolverLayer, add_call
 from normbench_cli.norms._segments import segment_mean, segment_sizes, to_rows
 from normbench_cli.registry import NORMS
 
-ACCELERATOR_ROUNDS = 24  # few values and many ties: bisection has to do some of the work
+STEPS_UNCHECKED = 24  # on an accelerator: few values and many ties, so bisection has to do some of the work
+LEARNED = PhiRange(1.2, 2.0)
 
 
 @NORMS.register("auggraphnorm", paper="AugNorm", placement="after", graphs=True)
-class AugGraphNorm(SolverRecord):
+class AugGraphNorm(SolverLayer, LearnsPhiModule):
     """GraphNorm with the generalized geometric median of each graph in place of its mean.
 
         s = x - alpha mu_g,   y = gamma s / sqrt(mean_g s^2 + eps) + beta,   mu_g = argmin_y sum_g |x - y|^phi
 
-    for each graph g and feature, alike in training and evaluation; phi = 2 is GraphNorm.  Source: "Augmented
+    for each graph g and feature, the same in training and evaluation; phi = 2 is GraphNorm.  Source: "Augmented
     Normalization", Algorithm 1 and Theorem 6.1, with the signs (E1, E2, E3) and the missing dl/dalpha (E6) corrected.
 
     phi: above 1, up to 16
@@ -38,28 +40,26 @@ class AugGraphNorm(SolverRecord):
         check_phi(phi)
         if phi == 1 or phi == float("inf"):
             raise ValueError(f"phi = {phi:g} has no search: use a value between 1.01 and 16")
-        if learn_phi and not 1.2 < phi < 2.0:
-            raise ValueError(f"phi = {phi:g} is outside (1.2, 2), where it is learned: begin at 1.5, for instance")
-        self.num_features, self.fixed_phi, self.eps, self.solver = num_features, float(phi), eps, solver
-        self.iterations = parse_solver(solver)
+        low, high = LEARNED
+        if learn_phi and not low < phi < high:
+            raise ValueError(f"phi = {phi:g} is outside ({low:g}, {high:g}), its range when learned: use 1.5, say")
+        self.num_features = num_features
+        self.fixed_phi = float(phi)
+        self.eps = eps
+        self.solver = solver
+        self.plain_iterations = parse_solver(solver)
         self.weight = nn.Parameter(torch.ones(num_features))
         self.bias = nn.Parameter(torch.zeros(num_features))
         self.alpha = nn.Parameter(torch.ones(num_features))
-        if learn_phi:
-            share = torch.full((num_features,), (phi - 1.2) / 0.8)
-            self.phi_raw = nn.Parameter(share.logit())
-            self.phi_raw.weight_decay_group = "phi"  # type: ignore[attr-defined]
-        else:
-            self.register_parameter("phi_raw", None)
-        self.register_buffer("record", torch.zeros(5), persistent=False)
+        self.register_phi_raw(LEARNED.raw(phi, num_features, computed_in=torch.float32) if learn_phi else None)
 
     @property
     def phi(self) -> float | Tensor:
-        return self.fixed_phi if self.phi_raw is None else 1.2 + 0.8 * torch.sigmoid(self.phi_raw)
+        return self.fixed_phi if self.phi_raw is None else LEARNED.phi(self.phi_raw)
 
     def forward(self, x: Tensor, batch: Tensor | None = None, num_graphs: int | None = None) -> Tensor:
-        """x (nodes, features); batch: the graph of each node (none: all one graph); num_graphs, if it is known, saves
-        waiting for a device."""
+        """x: (nodes, features); batch: (nodes), the graph of each node, by default one graph; num_graphs: saves reading
+        `batch`, for which an accelerator would wait."""
         if x.ndim != 2 or x.shape[1] != self.num_features:
             raise ValueError(f"expected (nodes, {self.num_features}), got {tuple(x.shape)}: check num_features")
         if batch is None:
@@ -67,21 +67,14 @@ class AugGraphNorm(SolverRecord):
         if num_graphs is None:
             num_graphs = int(batch.max()) + 1 if len(batch) else 0
         data = x.to(working_dtype(x))
-        look = reads_without_sync(x)
-        found = segmented_median(
-            data, self.phi, batch, num_graphs, self.iterations, 80 if look else ACCELERATOR_ROUNDS, look
-        )
+        stop_early = reads_without_sync(x)
+        steps = MAX_STEPS if stop_early else STEPS_UNCHECKED
+        found = segmented_median(data, self.phi, batch, num_graphs, self.plain_iterations, steps, stop_early)
         s = data - to_rows(self.alpha * found.mu, batch)
         square = segment_mean(s * s, batch, num_graphs, segment_sizes(data, batch, num_graphs))
         y = s * to_rows(self.weight * (square + self.eps).rsqrt(), batch) + self.bias
         with torch.no_grad():
-            lost = (~found.converged).to(data.dtype)
-            steps = found.iterations
-            now = [steps.mean(), steps.amax(), lost.mean(), found.error.amax()]
-            mean, most, share, error = (t.to(self.record.dtype) for t in now)
-            calls, sum_mean, max_most, sum_share, max_error = self.record.unbind()
-            new = [calls + 1, sum_mean + mean, torch.maximum(max_most, most), sum_share + share]
-            self.record.copy_(torch.stack([*new, torch.maximum(max_error, error)]))
+            self.solver_totals.copy_(add_call(self.solver_totals, found.iterations, found.converged, found.error))
         return y.to(x.dtype)
 
     def extra_repr(self) -> str:

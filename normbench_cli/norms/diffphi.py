@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from normbench_cli.norms._ggm.kernels import Plan
+from normbench_cli.norms._ggm.kernels import SolverOptions
+from normbench_cli.norms._ggm.learned_phi import LearnsPhiModule, PhiRange
 from normbench_cli.norms._ggm.solver import check_phi
 from normbench_cli.norms.augnorm import AugNorm
 from normbench_cli.registry import NORMS
 
 
 @NORMS.register("diffphi", paper="AugNorm", placement="after", needs_batch=True, removes_mean=True)
-class DiffPhi(AugNorm):
+class DiffPhi(AugNorm, LearnsPhiModule):
     """AugNorm with phi learned per channel, held inside its range by its parametrization.
 
         phi = low + (high - low) sigmoid(phi_raw),
         dmu/dphi = sum d w ln|d| / ((phi-1) sum w),   d = x - mu,   w = |d|^(phi-2)
 
-    A phi that is cut off at a bound after each step has no gradient there and sticks; this one has.  Source:
+    A phi that is clamped to its range after each step has no gradient at the bound and sticks; this one has.  Source:
     "Augmented Normalization", Algorithm 1, with dmu/dphi corrected: printed it is phi times too small (E5).
 
     init, low, high: phi at the beginning, and its range
     eps, momentum, affine, solver: as in augnorm
 
-    ``phi_raw.weight_decay_group`` is "phi", so that an optimizer can leave it out of weight decay, which would pull phi
+    ``phi_raw.weight_decay_group`` is "phi", so that an optimizer can exempt it from weight decay, which would pull phi
     to the middle of its range.
     """
 
@@ -45,20 +44,21 @@ class DiffPhi(AugNorm):
             raise ValueError(f"1 < low < init < high <= 16 does not hold for {low:g}, {init:g}, {high:g}: change them")
         super().__init__(num_features, phi=init, eps=eps, momentum=momentum, affine=affine, solver=solver)
         check_phi(high)
-        self.low, self.high, self.fixed_phi = low, high, None
-        share = (init - low) / (high - low)
-        self.phi_raw = nn.Parameter(torch.full((num_features,), math.log(share / (1 - share))))
-        self.phi_raw.weight_decay_group = "phi"  # type: ignore[attr-defined]
+        self.fixed_phi = None
+        self.range = PhiRange(low, high)
+        self.register_phi_raw(self.range.raw(init, num_features, computed_in=torch.float64))
 
     @property
     def phi(self) -> Tensor:
-        return self.low + (self.high - self.low) * torch.sigmoid(self.phi_raw)
+        assert self.phi_raw is not None
+        return self.range.phi(self.phi_raw)
 
-    def exponent(self) -> Tensor:
+    def phi_tensor(self) -> Tensor:
         return self.phi
 
-    def plan(self, x: Tensor) -> Plan:
-        return super().plan(x)._replace(above_two=self.high > 2)
+    def solver_options(self, x: Tensor) -> SolverOptions:
+        return super().solver_options(x)._replace(above_two=self.range.high > 2)
 
     def extra_repr(self) -> str:
-        return f"{self.num_features}, phi in [{self.low:g}, {self.high:g}], eps={self.eps:g}, solver={self.solver}"
+        low, high = self.range
+        return f"{self.num_features}, phi in [{low:g}, {high:g}], eps={self.eps:g}, solver={self.solver}"

@@ -12,7 +12,7 @@ from torch.autograd import gradcheck
 from torch.func import functional_call
 
 from normbench_cli.norms._ggm.median import generalized_median
-from normbench_cli.norms._ggm.segmented import ROUNDS_TOGETHER, segmented_median
+from normbench_cli.norms._ggm.segmented import STEPS_TOGETHER, segmented_median
 from normbench_cli.norms.auggraphnorm import AugGraphNorm
 
 BATCH = torch.tensor([0] * 5 + [1] * 4 + [2] * 3 + [3])
@@ -49,7 +49,7 @@ def test_searching_for_the_last_ones_alone_changes_nothing(phi: Tensor | float, 
     batch = torch.randint(0, 40, (300,))  # in no order, and the last segments are empty
     x = torch.cat([torch.randn(200, 5), torch.randint(0, 3, (100, 5))]).to(dtype)
     alone, together = (segmented_median(x, phi, batch, 43, look=look) for look in (True, False))
-    assert alone.iterations.max() > ROUNDS_TOGETHER
+    assert alone.iterations.max() > STEPS_TOGETHER
     assert alone.converged.all()
     torch.testing.assert_close(alone, together, rtol=1e-12, atol=1e-12)
 

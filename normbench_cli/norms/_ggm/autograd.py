@@ -1,8 +1,12 @@
-"""Normalization about the generalized geometric median as one step for autograd: the passes compiled where that pays,
-and on a CPU a search that goes on where the first steps were not enough."""
+"""Normalization about the generalized geometric median as one autograd function.
+
+The passes of `kernels.py` and `gradient.py` are compiled where that pays.  On a CPU, where reading a value costs
+nothing, the search goes on for channels whose first steps were not enough (`solve_remaining`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -11,68 +15,53 @@ from torch.autograd.function import once_differentiable
 
 from normbench_cli.norms._batch.layout import detach_view, from_columns, to_columns, to_columns_like
 from normbench_cli.norms._compile import InductorKernel, reads_without_sync
+from normbench_cli.norms._ggm.gradient import backward_pass
 from normbench_cli.norms._ggm.kernels import (
     Fit,
-    Plan,
+    ForwardPass,
     Problem,
-    apply,
-    backward_pass,
-    finish,
+    SolverOptions,
+    continue_search,
+    fit_about,
     forward_pass,
-    more_rounds,
-    record_of,
+    scale_and_shift,
+    squares_lost,
 )
-from normbench_cli.norms._ggm.solver import ACCURACY, MOST_ROUNDS, TINY, State, solve_columns
+from normbench_cli.norms._ggm.solver import ACCURACY, MAX_STEPS, SearchState, solve_columns
+from normbench_cli.norms._ggm.stats import SolverTotals, add_call
 
-FEW = 2**18  # elements: below, steps for all channels in one kernel cost less than picking out a few
-STEPS_MORE = 4  # between two looks at whether the search is done
-FORWARD, MORE, APPLY, BACKWARD = (InductorKernel(f) for f in (forward_pass, more_rounds, apply, backward_pass))
+FEW_ELEMENTS = 2**18  # below, steps for all channels in one kernel cost less than picking out a few
+STEPS_PER_LOOK = 4  # between two looks at whether the search is done
+LOOKS = 5  # before the channels that are left are solved alone
 
-
-def rescue(
-    flat: Tensor, phi: Tensor | None, problem: Problem, state: State, plan: Plan, dynamic_rows: bool
-) -> tuple[State, Fit]:
-    """Go on where the first steps were not enough: all channels together while many are left or the data are few,
-    then those few alone in float64, where no square of a float32 overflows.  Looks at the data, so for a CPU."""
-    plan = plan._replace(rounds=STEPS_MORE)
-    for _ in range(5):
-        left = int((~state.done).sum())
-        if left == 0 or (left * 4 <= state.done.numel() and flat.numel() > FEW):
-            break
-        state = State(*MORE(flat, phi, *problem, *state, plan=plan, dynamic_rows=dynamic_rows))
-    fit = finish(problem, state.y, plan.eps)
-    index = (~state.done).nonzero()[:, 0]
-    if not len(index):
-        return state, fit
-    x = flat.index_select(1, index).double()
-    x = x if x.ndim == 2 else x.transpose(1, 2).reshape(-1, len(index))
-    power = plan.phi if phi is None else phi[index].double()
-    assert power is not None
-    start = state.y[index].double().nan_to_num(0.0, 0.0, 0.0)
-    accuracy = ACCURACY[problem.mean.dtype]
-    found, mean, spread = solve_columns(x, power, start, accuracy, MOST_ROUNDS, plain=False, look=True)
-    exact = Problem(mean, spread.square(), spread, (spread * accuracy.floor).clamp_min(TINY), spread, mean, mean)
-    for whole, part in zip(fit, finish(exact, found.y, plan.eps), strict=True):
-        whole[index] = part.to(whole.dtype)
-    state.done[index], state.error[index] = found.done, found.error.to(state.error.dtype)
-    state.iterations[index] += found.iterations.to(state.iterations.dtype)
-    return state, fit
+FORWARD = InductorKernel(forward_pass)
+CONTINUE = InductorKernel(continue_search)
+SCALE = InductorKernel(scale_and_shift)
+BACKWARD = InductorKernel(backward_pass)
 
 
-def compile_ahead(
-    x: Tensor, weight: Tensor | None, bias: Tensor | None, phi: Tensor | None, offset: Tensor, plan: Plan
-) -> None:
-    """Compile what the rescue would use for a tensor like this one, whether or not this one needs it."""
-    flat, vary = to_columns(x), x.ndim == 2
-    if not reads_without_sync(flat) or plan.plain or plan.phi == 2.0:
-        return
-    _, _, _, *rest = FORWARD(flat, weight, bias, phi, offset, offset.new_zeros(5), plan=plan, dynamic_rows=vary)
-    MORE(flat, phi, *rest[6:], plan=plan._replace(rounds=STEPS_MORE), dynamic_rows=vary)
-    APPLY(flat, rest[0], rest[2], weight, bias, dynamic_rows=vary)
+def normalize_about_median(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    phi: Tensor | None,
+    offset: Tensor,
+    solver_totals: Tensor,
+    options: SolverOptions,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """y, mu, sigma^2, the new offset and the new solver totals.
+
+    x, y: (N, C, ...); phi: (C), or None where it is a constant of the options; offset: (mu - mean) / sd of the batch
+    before, where the search starts; solver_totals: (5); all others (C).  Differentiable: y in x, weight, bias and phi.
+    """
+    results: tuple[Tensor, Tensor, Tensor, Tensor, Tensor] = NormalizeAboutMedian.apply(  # type: ignore[no-untyped-call]
+        x, weight, bias, phi, offset, solver_totals, options
+    )
+    return results
 
 
-class Normalize(torch.autograd.Function):
-    """x, gamma, beta, phi -> y, and (without gradient) mu, sigma^2, the offset and the solver's record."""
+class NormalizeAboutMedian(torch.autograd.Function):
+    """Saved for backward: x in columns (shared with x where memory allows), five tensors of (C), gamma and phi."""
 
     @staticmethod
     def forward(
@@ -82,29 +71,20 @@ class Normalize(torch.autograd.Function):
         bias: Tensor | None,
         phi: Tensor | None,
         offset: Tensor,
-        record: Tensor,
-        plan: Plan,
+        solver_totals: Tensor,
+        options: SolverOptions,
     ) -> tuple[Tensor, ...]:
-        flat = to_columns(x)
-        y, new_record, all_done, *rest = FORWARD(
-            flat, weight, bias, phi, offset, record, plan=plan, dynamic_rows=x.ndim == 2
+        flat, dynamic_rows = to_columns(x), x.ndim == 2
+        found = ForwardPass.unflatten(
+            FORWARD(flat, weight, bias, phi, offset, solver_totals, options=options, dynamic_rows=dynamic_rows)
         )
-        fit, problem, state = Fit(*rest[:6]), Problem(*rest[6:13]), State(*rest[13:])
-        if reads_without_sync(flat) and not plan.plain and not bool(all_done):
-            before = state.done
-            state, fit = rescue(flat, phi, problem, state._replace(done=before.clone()), plan, x.ndim == 2)
-            new_record = record_of(record, state)
-            left = (~before).nonzero()[:, 0]
-            if len(left) * 4 > len(before):
-                y = APPLY(flat, fit.mu, fit.scale, weight, bias, dynamic_rows=x.ndim == 2)
-            else:
-                gamma, beta = (None if t is None else t[left] for t in (weight, bias))
-                those = apply(flat.index_select(1, left), fit.mu[left], fit.scale[left], gamma, beta)
-                y.index_copy_(1, left, those)
+        if reads_without_sync(flat) and not bool(found.enough):
+            found = finish_forward(found, flat, weight, bias, phi, solver_totals, options, dynamic_rows)
+        fit = found.fit
         ctx.save_for_backward(flat, weight, fit.mean, fit.mu, fit.scale, fit.floor, phi)
-        ctx.plan, ctx.has_bias, ctx.shape = plan, bias is not None, x.shape
-        ctx.mark_non_differentiable(fit.mu, fit.var, fit.offset, new_record)
-        return detach_view(from_columns(y, x)), fit.mu, fit.var, fit.offset, new_record
+        ctx.options, ctx.has_bias = options, bias is not None
+        ctx.mark_non_differentiable(fit.mu, fit.var, fit.offset, found.solver_totals)
+        return detach_view(from_columns(found.y, x)), fit.mu, fit.var, fit.offset, found.solver_totals
 
     @staticmethod
     @once_differentiable
@@ -112,11 +92,10 @@ class Normalize(torch.autograd.Function):
         flat, weight, mean, mu, scale, floor, phi = ctx.saved_tensors
         dy = to_columns_like(grad, flat)
         dx, dweight, dbias, dphi = BACKWARD(
-            dy, flat, weight, mean, mu, scale, floor, phi, plan=ctx.plan, dynamic_rows=grad.ndim == 2
+            dy, flat, weight, mean, mu, scale, floor, phi, options=ctx.options, dynamic_rows=grad.ndim == 2
         )
-        dx = from_columns(dx, grad)
         return (
-            dx,
+            from_columns(dx, grad),
             None if weight is None else dweight.to(weight.dtype),
             dbias if ctx.has_bias else None,
             None if phi is None else dphi,
@@ -124,3 +103,108 @@ class Normalize(torch.autograd.Function):
             None,
             None,
         )
+
+
+def finish_forward(
+    found: ForwardPass,
+    flat: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    phi: Tensor | None,
+    solver_totals: Tensor,
+    options: SolverOptions,
+    dynamic_rows: bool,
+) -> ForwardPass:
+    """The forward pass completed where its first steps were not enough.  Only the output of the channels concerned is
+    computed again, unless they are many."""
+    lost = lost_but_not_equal(flat, found.problem)
+    again = lost if options.plain else lost | ~found.state.done
+    channels = again.nonzero()[:, 0]
+    if not len(channels):
+        return found
+    state, fit = solve_remaining(flat, phi, found, lost, options, dynamic_rows)
+    if len(channels) * 4 > len(again):
+        y = SCALE(flat, fit.mu, fit.scale, weight, bias, dynamic_rows=dynamic_rows)
+    else:
+        gamma, beta = (None if t is None else t[channels] for t in (weight, bias))
+        some = scale_and_shift(flat.index_select(1, channels), fit.mu[channels], fit.scale[channels], gamma, beta)
+        y = found.y.index_copy_(1, channels, some)
+    totals = add_call(solver_totals, state.iterations, state.done, state.error.nan_to_num(torch.inf))
+    return found._replace(y=y, solver_totals=totals, fit=fit, state=state)
+
+
+def lost_but_not_equal(flat: Tensor, problem: Problem) -> Tensor:
+    """Bool (C): channels whose squares over- or underflow although their values differ."""
+    lost = squares_lost(problem)
+    channels = lost.nonzero()[:, 0]
+    if len(channels):
+        values = flat.index_select(1, channels)
+        axes = (0, 2) if flat.ndim == 3 else 0
+        lost[channels] = values.amin(axes) != values.amax(axes)
+    return lost
+
+
+def solve_remaining(
+    flat: Tensor,
+    phi: Tensor | None,
+    found: ForwardPass,
+    lost: Tensor,
+    options: SolverOptions,
+    dynamic_rows: bool,
+) -> tuple[SearchState, Fit]:
+    """Continue the search for all channels together while many are left or the data are few, then solve those few
+    alone, and with them the channels whose squares are `lost`.  Reads values, so for a CPU."""
+    state, problem = found.state, found.problem
+    more = options._replace(steps=STEPS_PER_LOOK)
+    for _ in range(0 if options.plain else LOOKS):
+        left = int((~state.done).sum())
+        if left == 0 or (left * 4 <= state.done.numel() and flat.numel() > FEW_ELEMENTS):
+            break
+        state = SearchState(*CONTINUE(flat, phi, *problem, *state, options=more, dynamic_rows=dynamic_rows))
+    fit = fit_about(problem, state.y, options.eps)
+    channels = (lost if options.plain else lost | ~state.done).nonzero()[:, 0]
+    if not len(channels):
+        return state, fit
+    power = options.phi if phi is None else phi[channels].double()
+    assert power is not None
+    some = SearchState(*(t[channels] for t in state))
+    some, fit_of_some = solve_in_float64(flat.index_select(1, channels), power, some, options)
+    return SearchState(*replaced(state, channels, some)), Fit(*replaced(fit, channels, fit_of_some))
+
+
+def solve_in_float64(
+    flat: Tensor, phi: float | Tensor, state: SearchState, options: SolverOptions
+) -> tuple[SearchState, Fit]:
+    """Solve the channels of `flat`, all that are given, from where their search stands; scaled, so that squares of any
+    float32 keep their digits."""
+    x = flat.double() if flat.ndim == 2 else flat.double().transpose(1, 2).reshape(-1, flat.shape[1])
+    dtype, start = state.y.dtype, state.y.double().nan_to_num(0.0, 0.0, 0.0)
+    accuracy, steps = ACCURACY[dtype], options.steps if options.plain else MAX_STEPS
+    found, mean, sd, floor = solve_columns(x, phi, start, accuracy, steps, plain=options.plain, stop_early=True)
+    if not options.plain:
+        found = found._replace(iterations=found.iterations + state.iterations)
+    # A subnormal floor may be flushed to zero.  Where sd < 1e-32 the gradient takes more values for ties, then.
+    fit = fit_about(Problem(mean, sd.square(), sd, floor, sd, mean, mean), found.y, options.eps)
+    return found, fit._replace(floor=fit.floor.clamp_min(torch.finfo(dtype).tiny))
+
+
+def replaced(tensors: Sequence[Tensor], channels: Tensor, some: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors (C) with those of some channels in place of their own."""
+    return [whole.index_copy(0, channels, part.to(whole.dtype)) for whole, part in zip(tensors, some, strict=True)]
+
+
+def compile_ahead(
+    x: Tensor, weight: Tensor | None, bias: Tensor | None, phi: Tensor | None, offset: Tensor, options: SolverOptions
+) -> None:
+    """Compile the kernels that `finish_forward` would use for a tensor like this one, whether or not this one needs
+    them."""
+    flat, dynamic_rows = to_columns(x), x.ndim == 2
+    if not reads_without_sync(flat) or options.plain or options.phi == 2.0:
+        return
+    totals = offset.new_zeros(len(SolverTotals._fields))
+    found = ForwardPass.unflatten(
+        FORWARD(flat, weight, bias, phi, offset, totals, options=options, dynamic_rows=dynamic_rows)
+    )
+    more = options._replace(steps=STEPS_PER_LOOK)
+    CONTINUE(flat, phi, *found.problem, *found.state, options=more, dynamic_rows=dynamic_rows)
+    SCALE(flat, found.fit.mu, found.fit.scale, weight, bias, dynamic_rows=dynamic_rows)

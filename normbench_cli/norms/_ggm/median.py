@@ -9,12 +9,14 @@ w = |d|^(phi-2), hence
 The papers print the first with a minus (E2), the second off by the factor phi (E5), and Newton's step with the wrong
 sign (E1).  |d| is kept above a floor of 1e-12 standard deviations: values at mu then share the gradient equally, and no
 weight is infinite.
+
+The median is equivariant to shifts and to scales of any size that the dtype can represent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,24 +25,15 @@ from torch.autograd.function import once_differentiable
 from normbench_cli.norms._compile import reads_without_sync
 from normbench_cli.norms._ggm.solver import (
     ACCURACY,
-    MOST_ROUNDS,
-    TINY,
+    MAX_STEPS,
+    MedianResult,
     check_phi,
     parse_solver,
     solve_columns,
     weights,
 )
 
-LEAST_PHI = 1.0 + 1e-3  # phi as a tensor: nearer to 1 the minimum is not unique to within rounding
-
-
-class Found(NamedTuple):
-    """The median and how it was found, a number a column."""
-
-    mu: Tensor
-    iterations: Tensor
-    converged: Tensor
-    error: Tensor  # bound, in standard deviations
+SMALLEST_PHI = 1.0 + 1e-3  # phi as a tensor: nearer to 1 the minimum is not unique to within rounding
 
 
 def generalized_median(
@@ -52,10 +45,12 @@ def generalized_median(
     solver: str = "safe",
     start: Tensor | None = None,
 ) -> Tensor:
-    """mu over ``dim`` (one or several), for one phi or a tensor of phi, one for each remaining element (broadcast).
+    """mu over ``dim`` (one or several).
 
-    solver: ``safe`` (bracketed, to the last digits) or ``newton:iterations=4`` (the papers' iteration).
-    start: where the search begins; a bad start costs steps, never the answer.
+    phi: a number, or a tensor that broadcasts to the shape that remains, one phi for each median
+    keepdim: keep the reduced dimensions with size 1
+    solver: ``safe`` (bracketed, to the last digits) or ``newton:iterations=4`` (the papers' iteration)
+    start: where the search begins, shaped like phi; a bad start costs steps and changes nothing else
     """
     dims = sorted({d % x.ndim for d in ([dim] if isinstance(dim, int) else dim)})
     flat = x.movedim(dims, list(range(len(dims)))).flatten(0, len(dims) - 1)
@@ -68,80 +63,89 @@ def generalized_median(
     return mu.reshape(shape)
 
 
-def median_of_columns(x: Tensor, phi: float | Tensor, solver: str = "safe", start: Tensor | None = None) -> Found:
-    """The same for a matrix, with the search's own account of itself."""
+def median_of_columns(
+    x: Tensor, phi: float | Tensor, solver: str = "safe", start: Tensor | None = None
+) -> MedianResult:
+    """The same for a matrix x (values, C), phi a number or (C), with the solver's statistics: (C) each."""
     iterations = parse_solver(solver)
     if not len(x):
         raise ValueError("the median of no values is not defined: give at least one")
     if isinstance(phi, Tensor):
         if reads_without_sync(phi):
-            extreme = (phi <= LEAST_PHI) | torch.isinf(phi)
-            if bool(extreme.any()):  # a few columns of each kind
-                return _by_kind(x, phi, extreme, solver, start)
-    else:
-        phi = float(phi)
-        check_phi(phi)
-        if phi in (1.0, float("inf")):
-            mu = _Ends.apply(x, phi == 1.0)
-            return Found(mu, torch.zeros_like(mu), torch.isfinite(mu), torch.zeros_like(mu))
-        if phi < LEAST_PHI:
-            phi = LEAST_PHI
-    tensor = phi if isinstance(phi, Tensor) else None
-    return Found(*_Median.apply(x, tensor, None if tensor is not None else phi, iterations, start))
+            extreme = (phi <= SMALLEST_PHI) | torch.isinf(phi)
+            if bool(extreme.any()):
+                return _column_by_column(x, phi, extreme, solver, start)
+        return _median(x, phi, None, iterations, start)
+    phi = float(phi)
+    check_phi(phi)
+    if phi in (1.0, float("inf")):
+        mu: Tensor = _MidPoint.apply(x, phi == 1.0)  # type: ignore[no-untyped-call]
+        return MedianResult(mu, torch.zeros_like(mu), torch.isfinite(mu), torch.zeros_like(mu))
+    return _median(x, None, max(phi, SMALLEST_PHI), iterations, start)
 
 
-def _by_kind(x: Tensor, phi: Tensor, extreme: Tensor, solver: str, start: Tensor | None) -> Found:
-    parts = []
+def _column_by_column(x: Tensor, phi: Tensor, extreme: Tensor, solver: str, start: Tensor | None) -> MedianResult:
+    """Some of phi (C) are `extreme`: 1 or infinity, which are not searched for."""
+    results = []
     for j in range(x.shape[1]):
-        value: float | Tensor = float(phi[j]) if bool(extreme[j]) else phi[j : j + 1]
-        parts.append(median_of_columns(x[:, j : j + 1], value, solver, None if start is None else start[j : j + 1]))
-    return Found(*(torch.cat(column) for column in zip(*parts, strict=True)))
+        value: float | Tensor = float(phi[j].detach()) if bool(extreme[j]) else phi[j : j + 1]
+        results.append(median_of_columns(x[:, j : j + 1], value, solver, None if start is None else start[j : j + 1]))
+    return MedianResult(*(torch.cat(column) for column in zip(*results, strict=True)))
+
+
+def _median(
+    x: Tensor, phi: Tensor | None, constant_phi: float | None, iterations: int | None, start: Tensor | None
+) -> MedianResult:
+    return MedianResult(*_Median.apply(x, phi, constant_phi, iterations, start))  # type: ignore[no-untyped-call]
 
 
 class _Median(torch.autograd.Function):
-    """1 < phi < infinity.  Solved in float64: a power of a small difference needs the digits."""
+    """1 < phi < infinity, for x (values, C).  Solved in float64: a power of a small difference needs the digits."""
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, phi: Tensor | None, power: float | None, iterations: int | None, start: Tensor | None
+        ctx: Any,
+        x: Tensor,
+        phi: Tensor | None,
+        constant_phi: float | None,
+        iterations: int | None,
+        start: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        values = x.double()
-        exponent = power if phi is None else phi.double().clamp_min(LEAST_PHI)
+        exponent = constant_phi if phi is None else phi.double().clamp_min(SMALLEST_PHI)
         assert exponent is not None
-        state, _, spread = solve_columns(
-            values,
+        state, _, _, floor = solve_columns(
+            x.double(),
             exponent,
             None if start is None else start.double(),
             ACCURACY[torch.float64],
-            MOST_ROUNDS if iterations is None else iterations,
+            MAX_STEPS if iterations is None else iterations,
             plain=iterations is not None,
-            look=reads_without_sync(x),
+            stop_early=reads_without_sync(x),
         )
-        ctx.save_for_backward(x, phi, state.y, (spread * ACCURACY[torch.float64].floor).clamp_min(TINY))
-        ctx.power = power
-        mu = state.y.to(x.dtype)
+        ctx.save_for_backward(x, phi, state.y, floor)
+        ctx.constant_phi = constant_phi
         ctx.mark_non_differentiable(state.iterations, state.done, state.error)
-        return mu, state.iterations, state.done, state.error
+        return state.y.to(x.dtype), state.iterations, state.done, state.error
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         x, phi, mu, floor = ctx.saved_tensors
-        exponent = ctx.power if phi is None else phi.double().clamp_min(LEAST_PHI)
+        exponent = ctx.constant_phi if phi is None else phi.double().clamp_min(SMALLEST_PHI)
         d = x.double() - mu
         distance = torch.maximum(d.abs(), floor)
         unit = distance.amax(0)
         w = weights(distance, exponent, unit)
-        share = grad.double() / w.sum(0)
+        dmu_per_weight = grad.double() / w.sum(0)
         dphi = None
         if phi is not None:
-            dphi = (share * (d * w * (distance / unit).log()).sum(0) / (exponent - 1)).to(phi.dtype)
-        return (w * share).to(x.dtype), dphi, None, None, None
+            dphi = (dmu_per_weight * (d * w * (distance / unit).log()).sum(0) / (exponent - 1)).to(phi.dtype)
+        return (w * dmu_per_weight).to(x.dtype), dphi, None, None, None
 
 
-class _Ends(torch.autograd.Function):
-    """phi = 1 and infinity: half way between two values, the middle ones or the extremes.  Values tied with either
-    share its half of the gradient."""
+class _MidPoint(torch.autograd.Function):
+    """phi = 1 and infinity, for x (values, C): the mid-point of the two middle values, or of the extremes.  Values tied
+    with either share its half of the gradient."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, median: bool) -> Tensor:

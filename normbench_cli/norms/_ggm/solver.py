@@ -1,7 +1,8 @@
-"""The search for the generalized geometric median, one channel or a thousand at once: Newton inside a bracket.
+"""The search for the generalized geometric median, for one channel or thousands at once: Newton inside a bracket.
 
-The caller supplies the sums over the data (`Sums`), so that dense, compiled and segmented callers share the search.
-Everything a channel needs is in tensors of one entry a channel; nothing here waits for a device unless told to.
+The caller supplies the sums over its data (`Sums`), so that dense, compiled and segmented data share one search.
+Tensors have one element a channel (or, in `segmented.py`, one a segment and channel) unless a shape is given.  Nothing
+waits for the device unless `stop_early` is set.
 """
 
 from __future__ import annotations
@@ -15,37 +16,37 @@ from torch import Tensor
 from normbench_cli.norms._batch.layout import per_channel
 from normbench_cli.norms._batch.reduce import materialize, sum_chunks
 
-REACH = 3e-4  # a last step may be this long, in standard deviations; `near` is measured on the same length
-
-
-MOST_ROUNDS = 80  # bisection alone needs 40 for the last digit of float64
-TINY = 1e-30
+REACH = 3e-4  # the longest last step, in standard deviations; `Sums.near` is measured on the same length
+MAX_STEPS = 80  # bisection alone needs 40 for the last digit of float64
+TINY = 1e-30  # the smallest floor and unit: a channel without spread must not divide by zero
 
 
 class Sums(NamedTuple):
-    """Per channel, with d = x - y and w = max(|d|, floor)^(phi-2)."""
+    """Over a channel's data, with d = x - y and w = max(|d|, floor)^(phi-2)."""
 
-    pull: Tensor  # sum d w: its sign says on which side the median lies
+    score: Tensor  # sum d w: its sign tells on which side of y the median lies
     weight: Tensor  # sum w
-    near: Tensor  # sum w min(1, REACH sd / |d|): how much of the weight can change within REACH
+    near: Tensor  # sum w min(1, REACH sd / |d|): the part of the weight that may change within REACH
 
 
-class State(NamedTuple):
-    y: Tensor
-    low: Tensor
+class SearchState(NamedTuple):
+    """Where the search stands."""
+
+    y: Tensor  # the current estimate
+    low: Tensor  # the bracket: low <= mu <= high
     high: Tensor
-    last_pull: Tensor
-    done: Tensor
-    iterations: Tensor
-    error: Tensor  # bound on |y - mu| / sd; before the first step infinite
+    last_score: Tensor  # |score| before the last Newton step; infinite after a bisection
+    done: Tensor  # bool: converged, y stays as it is
+    iterations: Tensor  # steps until done, in the dtype of y
+    error: Tensor  # bound on |y - mu| / sd; infinite before the first step
 
 
 class Accuracy(NamedTuple):
-    """What is asked for, in standard deviations of the channel."""
+    """The accuracy asked for, in standard deviations of the channel."""
 
     tolerance: float  # distance from the exact median
     floor: float  # smallest |x - y| that counts as different from 0
-    rounding: float  # ulp of the values, relative
+    rounding: float  # relative spacing of floating point numbers
 
 
 # The floor bounds the weights where values coincide with the median (tied values then share the gradient), and moves
@@ -56,89 +57,101 @@ ACCURACY = {
 }
 
 
+class MedianResult(NamedTuple):
+    """The medians, and how they were found."""
+
+    mu: Tensor
+    iterations: Tensor
+    converged: Tensor  # bool
+    error: Tensor  # bound on the error of mu, in standard deviations
+
+
 def weights(distance: Tensor, phi: float | Tensor, unit: Tensor) -> Tensor:
-    """(distance / unit)^(phi-2): one power; for phi = 1.5 a reciprocal root (the unit cancels everywhere)."""
-    if isinstance(phi, float):
-        if phi == 1.5:
-            return distance.rsqrt()
-        return distance.div(unit).log_().mul_(phi - 2).exp_()
+    """(distance / unit)^(phi-2), one power an element; for phi = 1.5 a reciprocal root, without the unit.
+
+    Weights are only ever used relative to each other, so any unit will do; one of the size of the distances keeps the
+    power from overflowing.
+    """
+    if isinstance(phi, float) and phi == 1.5:
+        return distance.rsqrt()
     return distance.div(unit).log_().mul_(phi - 2).exp_()
 
 
-def begin(start: Tensor, low: Tensor, high: Tensor, done: Tensor | None = None) -> State:
+def start_search(start: Tensor, low: Tensor, high: Tensor, done: Tensor | None = None) -> SearchState:
     y = torch.minimum(torch.maximum(start, low), high)
-    never, zero = torch.full_like(y, torch.inf), torch.zeros_like(y)
-    return State(y, low, high, never, torch.zeros_like(y, dtype=torch.bool) if done is None else done, zero, never)
+    infinite, zero = torch.full_like(y, torch.inf), torch.zeros_like(y)
+    not_done = torch.zeros_like(y, dtype=torch.bool)
+    return SearchState(y, low, high, infinite, not_done if done is None else done, zero, infinite)
 
 
-def advance(state: State, sums: Sums, phi: float | Tensor, spread: Tensor, accuracy: Accuracy) -> State:
-    """One step: narrow the bracket, then Newton, or bisection where Newton leaves the bracket or is slow.
+def search_step(state: SearchState, sums: Sums, phi: float | Tensor, sd: Tensor, accuracy: Accuracy) -> SearchState:
+    """Narrow the bracket, then take Newton's step, or bisect where Newton leaves the bracket or converges slowly.
 
     A channel is done when the step it takes ends within the tolerance.  Newton's error after a step s comes from the
-    weights that change along the way: about |s| q / (1 - q), where q is the share of the weight that lies near.  A
-    short step is no evidence by itself, because one value close to y makes every step short.
+    weights that change along the way: about |s| q / (1 - q), where q is the fraction of the weight that lies near.  A
+    short step alone is no evidence, because one value close to y makes every step short.
     """
-    y, low, high, last_pull, done, iterations, error = state
-    pull, weight, near = sums
-    step = pull / (weight * (phi - 1))
-    low = torch.where(pull > 0, torch.maximum(low, y), low)
-    high = torch.where(pull < 0, torch.minimum(high, y), high)
-    limit = spread * accuracy.tolerance + y.abs() * accuracy.rounding
+    y, low, high, last_score, done, iterations, error = state
+    score, weight, near = sums
+    step = score / (weight * (phi - 1))
+    low = torch.where(score > 0, torch.maximum(low, y), low)
+    high = torch.where(score < 0, torch.minimum(high, y), high)
+    limit = sd * accuracy.tolerance + y.abs() * accuracy.rounding
     bend: float | Tensor = (phi - 2).abs() if isinstance(phi, Tensor) else abs(phi - 2)
     change = near / weight * (bend + 0.5)
     bound = step.abs() * (change / (1 - change).clamp_min(1e-9)).clamp_max(3.0)
-    certain = (step.abs() <= spread * REACH + limit) & (bound <= limit)
-    # no claim about a channel whose squares overflow
-    finished = (certain | (high - low <= limit) | (pull == 0)) & torch.isfinite(limit)
+    certain = (step.abs() <= sd * REACH + limit) & (bound <= limit)
+    # a channel whose squares overflow is never done
+    finished = (certain | (high - low <= limit) | (score == 0)) & torch.isfinite(limit)
     newton = y + step
-    quick = (newton > low) & (newton < high) & (pull.abs() <= last_pull * 0.5)
+    quick = (newton > low) & (newton < high) & (score.abs() <= last_score * 0.5)
     target = torch.where(quick, newton, (low + high) / 2)
     target = torch.where(finished, torch.minimum(torch.maximum(newton, low), high), target)
-    return State(
+    return SearchState(
         y=torch.where(done, y, target),
         low=low,
         high=high,
-        last_pull=torch.where(quick, pull.abs(), torch.inf),  # after a bisection any progress counts
+        last_score=torch.where(quick, score.abs(), torch.inf),  # after a bisection any progress counts
         done=done | finished,
         iterations=iterations + (~done).to(iterations.dtype),
-        error=torch.where(done, error, torch.minimum(bound, high - low) / (spread + limit)),
+        error=torch.where(done, error, torch.minimum(bound, high - low) / (sd + limit)),
     )
 
 
 def search(
-    state: State,
+    state: SearchState,
     sums: Callable[[Tensor], Sums],
     phi: float | Tensor,
-    spread: Tensor,
+    sd: Tensor,
     accuracy: Accuracy,
-    rounds: int,
-    look: bool = False,
-) -> State:
-    """At most `rounds` steps.  `look`: leave when every channel is done, which on a CPU costs nothing to ask."""
-    for _ in range(rounds):
-        if look and bool(state.done.all()):
+    steps: int,
+    stop_early: bool = False,
+) -> SearchState:
+    """At most `steps` steps.  `stop_early`: end when every channel is done, which a CPU can ask without waiting."""
+    for _ in range(steps):
+        if stop_early and bool(state.done.all()):
             break
-        state = advance(state, sums(state.y), phi, spread, accuracy)
+        state = search_step(state, sums(state.y), phi, sd, accuracy)
     return state
 
 
-def newton(start: Tensor, sums: Callable[[Tensor], Sums], phi: float | Tensor, spread: Tensor, rounds: int) -> State:
-    """The papers' iteration with the sign that works: a fixed number of steps, no bracket, no test."""
+def plain_newton(
+    start: Tensor, sums: Callable[[Tensor], Sums], phi: float | Tensor, sd: Tensor, steps: int
+) -> SearchState:
+    """The papers' iteration with the sign corrected (E1): a fixed number of steps, no bracket, no convergence test."""
     y, step = start, torch.zeros_like(start)
-    for _ in range(rounds):
-        pull, weight, _ = sums(y)
-        step = pull / (weight * (phi - 1))
+    for _ in range(steps):
+        score, weight, _ = sums(y)
+        step = score / (weight * (phi - 1))
         y = y + step
-    error = step.abs() / (spread + y.abs() * 1e-7 + 1e-38)
-    return State(y, y, y, step, error <= 1e-4, torch.full_like(y, rounds), error)
+    error = step.abs() / (sd + y.abs() * 1e-7 + 1e-38)
+    return SearchState(y, y, y, step, error <= 1e-4, torch.full_like(y, steps), error)
 
 
-def data_sums(
-    flat: Tensor, phi: float | Tensor, floor: Tensor, unit: Tensor, spread: Tensor
-) -> Callable[[Tensor], Sums]:
-    """The sums of `Sums` over data in columns; one power an element."""
+def column_sums(flat: Tensor, phi: float | Tensor, floor: Tensor, unit: Tensor, sd: Tensor) -> Callable[[Tensor], Sums]:
+    """`Sums` as a function of y, over data in columns: (values, C) or (N, C, values)."""
     power = phi if isinstance(phi, float) else materialize(per_channel(phi, flat))
-    floor, unit, reach = (per_channel(materialize(t), flat) for t in (floor, unit, spread * REACH))
+    floor, unit, reach = (per_channel(materialize(t), flat) for t in (floor, unit, sd * REACH))
 
     def sums(y: Tensor) -> Sums:
         y = per_channel(materialize(y), flat)
@@ -148,28 +161,67 @@ def data_sums(
             distance = torch.maximum(d.abs(), floor)
             w = weights(distance, power, unit)
             # for phi = 1.5 the weight is the root of 1/|d|, which saves a division
-            share = w * w * reach if isinstance(power, float) and power == 1.5 else reach / distance
-            return d * w, w, w * share.clamp_max_(1.0)
+            fraction = w * w * reach if isinstance(power, float) and power == 1.5 else reach / distance
+            return d * w, w, w * fraction.clamp_max_(1.0)
 
         return Sums(*sum_chunks(terms, flat))
 
     return sums
 
 
+def power_of_four(size: Tensor) -> Tensor:
+    """A factor 4^k that brings sizes far from 1 near to 1; exactly 1 for sizes in [2^-40, 2^40], zero, inf and nan.
+
+    Factors 4^k are exact, and so is the root of one: a search over scaled data takes the same steps to the last bit.
+    """
+    ordinary = ((size >= 2**-40) & (size <= 2**40)) | (size == 0) | ~torch.isfinite(size)
+    mantissa, exponent = torch.frexp(torch.where(ordinary, 1.0, size))
+    power_of_two = torch.where(ordinary, 1.0, size) / mantissa
+    factor = (power_of_two * (1 + exponent % 2)).reciprocal()
+    tiny = torch.finfo(size.dtype).tiny
+    return torch.where(ordinary, 1.0, factor.clamp(tiny, 1 / tiny))
+
+
+class ColumnSolution(NamedTuple):
+    """What `solve_columns` finds, (C) each and in the units of the data."""
+
+    state: SearchState
+    mean: Tensor
+    sd: Tensor
+    floor: Tensor
+
+
 def solve_columns(
-    x: Tensor, phi: float | Tensor, start: Tensor | None, accuracy: Accuracy, rounds: int, plain: bool, look: bool
-) -> tuple[State, Tensor, Tensor]:
-    """The whole job for a matrix whose columns are the channels: state, mean and standard deviation of each."""
-    var, mean = torch.var_mean(x, 0, correction=0)
-    spread = var.sqrt()
+    x: Tensor,
+    phi: float | Tensor,
+    start: Tensor | None,
+    accuracy: Accuracy,
+    steps: int,
+    *,
+    plain: bool,
+    stop_early: bool,
+) -> ColumnSolution:
+    """The whole job for a matrix x (values, C), with phi a number or (C): statistics, bracket and search.
+
+    Columns of extreme size are scaled first, so that no square over- or underflows and the floor stays above `TINY`.
+    """
     low, high = x.amin(0), x.amax(0)
-    floor = (spread * accuracy.floor).clamp_min(TINY)
-    sums = data_sums(x, phi, floor, (high - low).clamp_min(TINY), spread)
+    scale = power_of_four(torch.maximum(low.abs(), high.abs()))
+    if not stop_early or bool((scale != 1).any()):
+        x, low, high = x * scale, low * scale, high * scale
+        start = None if start is None else start * scale
+    var, mean = torch.var_mean(x, 0, correction=0)
+    sd = var.sqrt()
+    floor = (sd * accuracy.floor).clamp_min(TINY)
+    sums = column_sums(x, phi, floor, (high - low).clamp_min(TINY), sd)
     if plain:
-        return newton(mean, sums, phi, spread, rounds), mean, spread
-    state = begin(mean if start is None else start, low, high, done=~torch.isfinite(mean))
-    state = search(state, sums, phi, spread, accuracy, rounds, look)
-    return state._replace(y=torch.where(torch.isfinite(mean), state.y, torch.nan)), mean, spread
+        state = plain_newton(mean, sums, phi, sd, steps)
+    else:
+        state = start_search(mean if start is None else start, low, high, done=~torch.isfinite(mean))
+        state = search(state, sums, phi, sd, accuracy, steps, stop_early)
+        state = state._replace(y=torch.where(torch.isfinite(mean), state.y, torch.nan))
+    state = state._replace(y=state.y / scale, low=state.low / scale, high=state.high / scale)
+    return ColumnSolution(state, mean / scale, sd / scale, floor / scale)
 
 
 def parse_solver(text: str) -> int | None:

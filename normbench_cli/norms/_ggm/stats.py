@@ -1,26 +1,61 @@
-"""What layers with a solver keep of its work, and how it is read."""
+"""Solver statistics: how many iterations a layer's searches take and how exact their results are.
+
+A layer keeps five totals in one tensor on its device, so that nothing waits until somebody reads them.  The order of
+the five is known in this file alone: `SolverTotals` names them, `add_call` updates them, `SolverLayer` reads them.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import torch
 from torch import Tensor, nn
 
 
-class SolverRecord(nn.Module):
-    """A layer that adds up, in the buffer `record`, calls, mean iterations, most iterations, shares of channels not
-    converged and the largest error bound."""
+class SolverTotals(NamedTuple):
+    """Totals over the calls since the last reset, a scalar each."""
 
-    record: Tensor
+    calls: Tensor
+    mean_iterations: Tensor  # the sum of the calls' means over channels
+    max_iterations: Tensor
+    unconverged: Tensor  # the sum of the calls' fractions of channels
+    max_error: Tensor  # the largest error bound, in standard deviations
+
+
+def add_call(totals: Tensor, iterations: Tensor, converged: Tensor, error: Tensor) -> Tensor:
+    """The totals (5) after one more call, whose iterations, convergence and error bounds are tensors of one shape, an
+    element for each median searched."""
+    old, dtype = SolverTotals(*totals.unbind()), totals.dtype
+    new = SolverTotals(
+        calls=old.calls + 1,
+        mean_iterations=old.mean_iterations + iterations.to(dtype).mean(),
+        max_iterations=torch.maximum(old.max_iterations, iterations.to(dtype).amax()),
+        unconverged=old.unconverged + (~converged).to(dtype).mean(),
+        max_error=torch.maximum(old.max_error, error.to(dtype).amax()),
+    )
+    return torch.stack(list(new))
+
+
+class SolverLayer(nn.Module):
+    """A layer that finds its center with a solver and keeps statistics about it; they are no part of the state."""
+
+    solver_totals: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("solver_totals", torch.zeros(len(SolverTotals._fields)), persistent=False)
 
     def solver_statistics(self) -> dict[str, Tensor]:
-        """Since the last reset: iterations (mean over steps and channels, most), share of channels not converged,
-        largest error bound in standard deviations.  Tensors: nothing waits until somebody reads them."""
-        calls = self.record[0].clamp_min(1)
+        """Since the last reset: iterations (mean over calls and channels, largest), fraction of channels not converged,
+        largest error bound in standard deviations; as scalar tensors, not yet read."""
+        totals = SolverTotals(*self.solver_totals.unbind())
+        calls = totals.calls.clamp_min(1)
         return {
-            "iterations_mean": self.record[1] / calls,
-            "iterations_max": self.record[2].clone(),
-            "unconverged": self.record[3] / calls,
-            "residual": self.record[4].clone(),
+            "iterations_mean": totals.mean_iterations / calls,
+            "iterations_max": totals.max_iterations.clone(),
+            "unconverged": totals.unconverged / calls,
+            "residual": totals.max_error.clone(),
         }
 
     def reset_solver_statistics(self) -> None:
-        self.record.zero_()
+        self.solver_totals.zero_()

@@ -1,0 +1,47 @@
+"""Phi as a parameter: one value a channel, held inside a range by its parametrization.
+
+    phi = low + (high - low) sigmoid(phi_raw)
+
+A phi that is clamped after each step has no gradient at the bound and sticks there; this one has.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from normbench_cli.norms.protocols import exempt_from_weight_decay
+
+
+class PhiRange(NamedTuple):
+    low: float
+    high: float
+
+    def phi(self, raw: Tensor) -> Tensor:
+        return self.low + (self.high - self.low) * torch.sigmoid(raw)
+
+    def raw(self, phi: float, channels: int, computed_in: torch.dtype) -> Tensor:
+        """The raw value of a phi inside the range, for each channel."""
+        fraction = (phi - self.low) / (self.high - self.low)
+        return torch.full((channels,), fraction, dtype=computed_in).logit().to(torch.get_default_dtype())
+
+
+class LearnsPhiModule(nn.Module):
+    """A layer with the parameter `phi_raw` (C), or None, which the optimizer must not decay: weight decay would pull
+    phi to the middle of its range."""
+
+    phi_raw: nn.Parameter | None
+
+    def register_phi_raw(self, raw: Tensor | None) -> None:
+        self.register_parameter("phi_raw", None if raw is None else nn.Parameter(raw))
+        self._exempt_phi()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self._exempt_phi()  # a copied parameter has lost its mark
+
+    def _exempt_phi(self) -> None:
+        if self.phi_raw is not None:
+            exempt_from_weight_decay(self.phi_raw, "phi")
