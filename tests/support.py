@@ -1,10 +1,11 @@
-"""What several test modules share: how a command ended, and the type of the fixture that runs one."""
+"""What several test modules share: running a command, a tiny training, and what is left in a home."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 
 @dataclass
@@ -25,3 +26,14 @@ class RunCommand(Protocol):
 def recorded_in(home: Path) -> list[str]:
     """What a command has left in its home; torch's compile cache is no record."""
     return sorted(path.name for path in home.glob("*") if path.name != "compiled")
+
+
+TINY = ["--data", "digits:size=8", "--iterations", "2", "--batch-size", "64", "-q"]  # a training of a second
+
+
+def train(normbench: RunCommand, *words: str) -> list[dict[str, Any]]:
+    """Train the tiny run with further options; the runs as JSON."""
+    ended = normbench("train", *TINY, *words, "--json")
+    assert ended.code == 0, ended.err
+    runs: list[dict[str, Any]] = json.loads(ended.out)["runs"]
+    return runs

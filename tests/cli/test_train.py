@@ -1,4 +1,4 @@
-"""Training from the command line: grids, skipping, interruption, evaluation, JSON."""
+"""normbench train: single runs and grids, what is skipped, failures, interruption, resuming."""
 
 from __future__ import annotations
 
@@ -11,20 +11,11 @@ from torch import Tensor
 
 from normbench_cli.engine.step import train_step
 from normbench_cli.engine.training import Training
-from tests.support import RunCommand, recorded_in
-
-TINY = ["--data", "digits:size=8", "--iterations", "2", "--batch-size", "64", "-q"]
-
-
-def runs(normbench: RunCommand, *words: str) -> list[dict[str, Any]]:
-    ended = normbench("train", *TINY, *words, "--json")
-    assert ended.code == 0, ended.err
-    found: list[dict[str, Any]] = json.loads(ended.out)["runs"]
-    return found
+from tests.support import TINY, RunCommand, recorded_in, train
 
 
 def test_a_single_run_is_always_trained_and_reproducible(normbench: RunCommand) -> None:
-    (first,), (again,) = runs(normbench, "--norm", "bn"), runs(normbench, "--norm", "batchnorm")
+    (first,), (again,) = train(normbench, "--norm", "bn"), train(normbench, "--norm", "batchnorm")
     assert first["fingerprint"] == again["fingerprint"]
     assert first["id"] != again["id"]
     for name in ("train/loss", "train/accuracy", "test/loss", "test/accuracy"):
@@ -36,15 +27,15 @@ def test_a_single_run_is_always_trained_and_reproducible(normbench: RunCommand) 
 
 def test_a_grid_skips_finished_cells(normbench: RunCommand) -> None:
     grid = ["--norm", "batchnorm,none", "--act", "relu", "--act", "tanh", "--seeds", "0-1"]
-    assert len(runs(normbench, *grid)) == 8
-    assert runs(normbench, *grid) == []
+    assert len(train(normbench, *grid)) == 8
+    assert train(normbench, *grid) == []
     assert "0 new, 8 already finished" in normbench("train", *TINY, *grid).out
-    assert len(runs(normbench, *grid, "--seeds", "2")) == 4
-    assert len(runs(normbench, "--norm", "batchnorm,none", "--act", "relu", "--rerun")) == 2
+    assert len(train(normbench, *grid, "--seeds", "2")) == 4
+    assert len(train(normbench, "--norm", "batchnorm,none", "--act", "relu", "--rerun")) == 2
 
 
 def test_divergence_is_a_recorded_result(normbench: RunCommand) -> None:
-    (run,) = runs(normbench, "--norm", "none", "--lr", "1e30")
+    (run,) = train(normbench, "--norm", "none", "--lr", "1e30")
     assert run["status"] == "diverged"
     assert run["metrics"]["train/loss"] is None  # JSON has no infinity
     shown = json.loads(normbench("runs", "list", "--json").out)["runs"]
@@ -90,42 +81,11 @@ def test_ctrl_c_ends_a_run_as_interrupted_with_its_metrics_recorded(
     assert "train/loss" in json.dumps(shown)
 
 
-def test_eval_reproduces_the_scores_of_training(normbench: RunCommand) -> None:
-    (run,) = runs(normbench, "--norm", "batchnorm")
-    (again,) = json.loads(normbench("eval", run["id"][:6], "--json").out)["runs"]
-    assert again["metrics"]["test/accuracy"] == run["metrics"]["test/accuracy"]
-    assert again["metrics"]["test/loss"] == pytest.approx(run["metrics"]["test/loss"], abs=1e-12)
-
-
 def test_piped_output_has_only_results_and_no_escape_codes(normbench: RunCommand) -> None:
     ended = normbench("train", *TINY, "--norm", "batchnorm")
     assert "\x1b" not in ended.out + ended.err
     assert "finished" in ended.out
     assert ended.err == ""
-
-
-def test_profile_compares_every_norm_with_both_references(normbench: RunCommand) -> None:
-    words = ["--shape", "8x4x6x6", "--data", "digits:size=8", "--batch-size", "16", "--rounds", "5", "--json"]
-    ended = normbench("profile", "--norm", "popnorm", *words)
-    assert ended.code == 0, ended.err
-    document = json.loads(ended.out)
-    keys = {"contender", "reference", "dtype", "device", "metric", "median", "iqr", "p95", "n", "ratio"}
-    for result in document["results"]:
-        assert keys <= set(result)
-        assert ("shape" in result) != ("model" in result)
-    seen = {(r["contender"], r["reference"], "model" in r, r["metric"]) for r in document["results"]}
-    assert len(seen) == len(document["results"]) == 3 * 2 * 2 * 2
-    own = [r for r in document["results"] if r["contender"] == r["reference"] and r["metric"] == "step_time_ms"]
-    assert all(r["ratio"] == 1 for r in own)
-
-
-@pytest.mark.parametrize("kind", ["norms", "models", "activations", "data", "objectives", "schedules"])
-def test_list_shows_every_component(normbench: RunCommand, kind: str) -> None:
-    from normbench_cli.cli.list import KINDS
-
-    names = {row["name"] for row in json.loads(normbench("list", kind, "--json").out)[kind]}
-    assert names == set(KINDS[kind].entries)
-    assert all(name in normbench("list", kind).out for name in names)
 
 
 def test_a_custom_norm_may_read_values(normbench: RunCommand, tmp_path: Path) -> None:
@@ -138,7 +98,7 @@ def test_a_custom_norm_may_read_values(normbench: RunCommand, tmp_path: Path) ->
         "    def forward(self, x):\n"
         "        return x / max(x.abs().max().item(), 1.0)\n"
     )
-    (run,) = runs(normbench, "--norm", "looking:Looking")
+    (run,) = train(normbench, "--norm", "looking:Looking")
     assert run["status"] == "finished"
 
 
@@ -172,13 +132,3 @@ def test_an_interrupted_run_is_resumed_bit_for_bit(normbench: RunCommand, monkey
     shown = json.loads(normbench("runs", "show", cut["id"], "--json").out)["runs"][0]
     assert [row["epoch"] for row in shown["curve"]] == [1, 2, 3, 4]
     assert normbench("train", "--resume", cut["id"]).code == 1
-
-
-def test_scores_under_attack_are_recorded(normbench: RunCommand) -> None:
-    (run,) = runs(normbench, "--norm", "batchnorm")
-    ended = normbench("eval", run["id"], "--attack", "gaussian", "--attack", "bim:eps=0/0.1,steps=2", "--json")
-    metrics = json.loads(ended.out)["runs"][0]["metrics"]
-    assert metrics["test/accuracy@bim:eps=0,steps=2"] == metrics["test/accuracy"]
-    lost = metrics["test/accuracy"] - metrics["test/accuracy@gaussian"]
-    assert metrics["test/accuracy_drop@gaussian"] == pytest.approx(lost)
-    assert normbench("eval", run["id"], "--attack", "bimm").code == 2

@@ -1,0 +1,32 @@
+"""normbench list: every component of every kind, as a table, with documentation, as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from normbench_cli.cli.list import KINDS
+from tests.support import RunCommand
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_list_shows_every_component(normbench: RunCommand, kind: str) -> None:
+    rows = json.loads(normbench("list", kind, "--json").out)[kind]
+    names = [row["name"] for row in rows]
+    assert names == list(KINDS[kind].entries)
+    assert all({"name", "aliases", "what", "paper", "parameters"} == set(row) for row in rows)
+    table = normbench("list", kind).out
+    assert all(name in table for name in names)
+
+
+def test_verbose_prints_documentation_and_parameters(normbench: RunCommand) -> None:
+    page = normbench("list", "attacks", "--verbose").out
+    assert page.startswith("bim: ")
+    assert "\n  parameters: " in page
+
+
+def test_an_unknown_kind_is_answered_with_the_nearest(normbench: RunCommand) -> None:
+    ended = normbench("list", "norm")
+    assert (ended.code, ended.out) == (2, "")
+    assert "did you mean 'norms'" in ended.err
