@@ -30,13 +30,6 @@ Where = Annotated[
 Tag = Annotated[str | None, typer.Option("--tag", help="Only runs with this tag.", rich_help_panel="Which runs")]
 
 
-# of `train` and `eval`, which declare the common options one by one
-Database = Annotated[str | None, typer.Option("--db", rich_help_panel=OUTPUT_PANEL)]
-Json = Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT_PANEL)]
-Debug = Annotated[bool, typer.Option("--debug", rich_help_panel=OUTPUT_PANEL)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT_PANEL)]
-
-
 @dataclass(frozen=True)
 class Common:
     """What the options say that every command takes.  ``--debug`` is not among them: `main` deals with it."""

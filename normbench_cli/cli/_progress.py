@@ -1,83 +1,103 @@
-"""Live progress of training on stderr, and stopping in good order."""
+"""Live progress on stderr, and stopping in good order.  Loads rich and torch: imported when work begins."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as ProgressBar
+from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
 
-from normbench_cli.runs.events import Notice, Progress, RunEnded, RunStarted
+from normbench_cli.runs.events import Callback, CasesStarted, Event, Notice, Progress, RunEnded, RunStarted
 
-if TYPE_CHECKING:
-    from normbench_cli.config import RunConfig
+COLUMNS: tuple[ProgressColumn, ...] = (
+    TextColumn("{task.description}"),
+    BarColumn(bar_width=None),
+    TextColumn("{task.fields[numbers]}"),
+    TimeRemainingColumn(),
+)
 
 
-class Watcher:
-    """Shows a bar for the run and, in a grid, one for all runs; silent when stderr is not a terminal."""
+class TrainingBars:
+    """A bar for the run that is being trained and, in a grid, one for all runs."""
 
-    def __init__(self, runs: int, *, quiet: bool) -> None:
-        console = Console(stderr=True)
-        self._quiet = quiet
-        self._bars = ProgressBar(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            TextColumn("{task.fields[facts]}"),
-            TimeRemainingColumn(),
-            console=console,
-            disable=quiet or not console.is_terminal,
-        )
-        self._all = self._bars.add_task("runs", total=runs, facts=f"0/{runs}") if runs > 1 else None
-        self._runs, self._ended, self._one = runs, 0, self._bars.add_task("starting", total=None, facts="")
+    def __init__(self, bars: Bars, runs: int) -> None:
+        self._bars = bars
+        self._runs = runs
+        self._ended = 0
+        self._grid = bars.add_task("runs", total=runs, numbers=f"0/{runs}") if runs > 1 else None
+        self._run = bars.add_task("starting", total=None, numbers="")
 
-    def __enter__(self) -> Watcher:
-        self._bars.start()
-        return self
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            config = event.config
+            name = f"{config.model} {config.norm} {config.act} seed {config.seed}"
+            self._bars.reset(self._run, total=None, description=name, numbers="")
+        elif isinstance(event, Progress):
+            numbers = (
+                f"epoch {event.epoch}/{event.epochs}  loss {event.loss:.3f}  "
+                f"accuracy {event.accuracy:.1%}  {event.samples_per_s:,.0f} samples/s"
+            )
+            self._bars.update(self._run, total=event.steps, completed=event.step, numbers=numbers)
+        elif isinstance(event, RunEnded):
+            self._ended += 1
+            if self._grid is not None:
+                self._bars.update(self._grid, completed=self._ended, numbers=f"{self._ended}/{self._runs}")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
 
-    def begin(self, config: RunConfig) -> None:
-        name = f"{config.model} {config.norm} {config.act} seed {config.seed}"
-        self._bars.reset(self._one, total=None, description=name, facts="")
+class EvaluationBar:
+    """A bar for the corruption cases of all runs."""
 
-    def __call__(self, record: Any) -> None:
-        """Take what the engine tells: a look within an epoch moves the bar, a notice is printed."""
-        if isinstance(record, Notice) and not self._quiet:
-            self._bars.console.print(record.text, highlight=False, soft_wrap=True, markup=False)
-        if isinstance(record, RunStarted):
-            self.begin(record.config)
-        if isinstance(record, RunEnded):
-            self.ended()
-        if not isinstance(record, Progress):
-            return
-        facts = (
-            f"epoch {record.epoch}/{record.epochs}  loss {record.loss:.3f}  "
-            f"accuracy {record.accuracy:.1%}  {record.samples_per_s:,.0f} samples/s"
-        )
-        self._bars.update(self._one, total=record.steps, completed=record.step, facts=facts)
+    def __init__(self, bars: Bars, cases: int) -> None:
+        self._bars = bars
+        self._task = bars.add_task("", total=cases, numbers="", visible=cases > 0)
+        self._started = 0
 
-    def ended(self) -> None:
-        self._ended += 1
-        if self._all is not None:
-            self._bars.update(self._all, completed=self._ended, facts=f"{self._ended}/{self._runs}")
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, CasesStarted):
+            self._bars.update(self._task, description=event.kind, completed=self._started)
+            self._started += event.cases
 
 
 @contextmanager
-def stoppable() -> Iterator[None]:
-    """A polite kill (cron, a batch system) ends a run like Ctrl-C: recorded as interrupted.
+def training_progress(runs: int, *, quiet: bool) -> Iterator[Callback]:
+    with bars_on_stderr(quiet) as bars:
+        yield with_notices(TrainingBars(bars, runs), bars, quiet)
 
-    Ctrl-C itself is set too, because a script's background jobs begin with it ignored.
+
+@contextmanager
+def evaluation_progress(cases: int, *, quiet: bool) -> Iterator[Callback]:
+    with bars_on_stderr(quiet, transient=True) as bars:
+        yield with_notices(EvaluationBar(bars, cases), bars, quiet)
+
+
+def bars_on_stderr(quiet: bool, transient: bool = False) -> Bars:
+    """Bars that stay silent where stderr is not a terminal."""
+    console = Console(stderr=True)
+    return Bars(*COLUMNS, console=console, disable=quiet or not console.is_terminal, transient=transient)
+
+
+def with_notices(show: Callback, bars: Bars, quiet: bool) -> Callback:
+    """The callback of these bars, which prints notices above them."""
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, Notice) and not quiet:
+            bars.console.print(event.text, highlight=False, soft_wrap=True, markup=False)
+        show(event)
+
+    return on_event
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Let a SIGTERM (of cron, of a batch system) end a run like Ctrl-C: recorded as interrupted.
+
+    SIGINT is set too, because a script's background jobs begin with it ignored.
     """
 
-    def stop(number: int, frame: object) -> None:
+    def stop(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}

@@ -1,95 +1,77 @@
-"""What a person sees of runs: how those that were trained ended, and what those that might be would take."""
+"""The tables of trained runs and of dry runs, and how their numbers are written."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from normbench_cli.cli._output import print_table
+from normbench_cli.cli._columns import Row
+from normbench_cli.cli._output import echo, print_table
+from normbench_cli.config import GRID_FIELDS, RunConfig
 from normbench_cli.registry.spec import format_value
 
 if TYPE_CHECKING:
     from normbench_cli.runs.dry_run import DryRun
     from normbench_cli.runs.result import RunResult
 
-
-def show(outcomes: Sequence[RunResult]) -> None:
-    """A row a run: what it was, how it ended, its last measurements."""
-    rows = []
-    for outcome in outcomes:
-        metric = outcome.metrics.get
-        rows.append(
-            {
-                "run": outcome.id,
-                "norm": outcome.config.norm,
-                "act": outcome.config.act,
-                "model": outcome.config.model,
-                "data": outcome.config.data,
-                "seed": str(outcome.config.seed),
-                "state": outcome.status,
-                "train loss": number(metric("train/loss"), "{:.4f}"),
-                "test accuracy": number(metric("test/accuracy"), "{:.2%}"),
-                "best of mean curve": over_folds(outcome.metrics, "curve_best"),
-                "best of each fold": over_folds(outcome.metrics, "best_per_fold"),
-                "last epoch": over_folds(outcome.metrics, "last"),
-                "step ms": number(metric("step_time_ms"), "{:.1f}"),
-                "samples/s": number(metric("samples_per_s"), "{:,.0f}"),
-                "solver iterations": number(metric("solver/iterations_mean"), "{:.2f}"),
-                "saved for backward": mebibytes(metric("saved_activation_bytes")),
-            }
-        )
-    if any(outcome.config.folds for outcome in outcomes):
-        print("± is the sd over folds (ddof=0); the best epochs are chosen by the score they report.")
-    filled = {name for row in rows for name, text in row.items() if text != "-"}
-    print_table([{name: text for name, text in row.items() if name in filled} for row in rows])
-    for outcome in outcomes:
-        if outcome.message:
-            print(f"{outcome.config.norm} {outcome.config.act} seed {outcome.config.seed}: {outcome.message}")
+EMPTY = "-"
 
 
-def over_folds(metrics: dict[str, float], choice: str) -> str:
+def print_results(results: Sequence[RunResult]) -> None:
+    """A row for each run: its settings, its status, its last metrics; below the table why runs ended early."""
+    if any(result.config.folds for result in results):
+        echo("± is the sd over folds (ddof=0); the best epochs are chosen by the score they report.")
+    print_table(without_empty_columns([result_row(result) for result in results]))
+    for result in results:
+        if result.message:
+            config = result.config
+            echo(f"{config.norm} {config.act} seed {config.seed}: {result.message}")
+
+
+def result_row(result: RunResult) -> Row:
+    metric = result.metrics.get
+    return {
+        "run": result.id,
+        **setting_cells(result.config),
+        "status": result.status,
+        "train loss": number(metric("train/loss"), "{:.4f}"),
+        "test accuracy": percent(metric("test/accuracy")),
+        "best of mean curve": mean_over_folds(result.metrics, "curve_best"),
+        "best of each fold": mean_over_folds(result.metrics, "best_per_fold"),
+        "last epoch": mean_over_folds(result.metrics, "last"),
+        "step ms": number(metric("step_time_ms"), "{:.1f}"),
+        "samples/s": number(metric("samples_per_s"), "{:,.0f}"),
+        "solver iterations": number(metric("solver/iterations_mean"), "{:.2f}"),
+        "saved for backward": mebibytes(metric("saved_activation_bytes")),
+    }
+
+
+def setting_cells(config: RunConfig) -> dict[str, str]:
+    """The settings by which people tell runs apart."""
+    return {name: str(getattr(config, name)) for name in ("norm", "act", "model", "data", "seed")}
+
+
+def without_empty_columns(rows: Sequence[Row]) -> list[Row]:
+    filled = {name for row in rows for name, text in row.items() if text != EMPTY}
+    return [{name: text for name, text in row.items() if name in filled} for row in rows]
+
+
+def mean_over_folds(metrics: Mapping[str, float], choice: str) -> str:
     """Validation accuracy of a cross-validation: mean and sd (ddof=0, as in the papers) over folds."""
     mean, sd = (metrics.get(f"validation/accuracy{part}@{choice}") for part in ("", "_sd0"))
-    return "-" if mean is None or sd is None else f"{mean:.2%} ± {sd * 100:.2f}"
-
-
-def mebibytes(value: float | None) -> str:
-    return "-" if value is None else f"{value / 2**20:.1f} MiB"
+    return EMPTY if mean is None or sd is None else f"{mean:.2%} ± {sd * 100:.2f}"
 
 
 def number(value: float | None, form: str) -> str:
-    return "-" if value is None else form.format(value)
+    return EMPTY if value is None else form.format(value)
 
 
-def show_dry_runs(outlines: Sequence[DryRun]) -> None:
-    """Each cell's settings and norm layers, then a row a cell with what it would take."""
-    for one in outlines:
-        print_table([{"setting": name, "value": as_written(value)} for name, value in one.config.to_dict().items()])
-        if one.norms:
-            print_table([vars(norm) for norm in one.norms])
-    print_table(
-        [
-            {
-                **{
-                    name: str(getattr(one.config, name))
-                    for name in ("norm", "act", "model", "data", "objective", "seed")
-                },
-                "fingerprint": one.config.fingerprint(),
-                "parameters": f"{one.parameters:,}",
-                "norm layers": str(len(one.norms)),
-                "steps": f"{one.steps:,}",
-                "about": duration(one.seconds),
-                "memory": mebibytes(one.memory_bytes),
-            }
-            for one in outlines
-        ]
-    )
-    total = sum(one.seconds for one in outlines)
-    print(f"Nothing was trained or recorded. All of it would take about {duration(total)}, by a few steps tried.")
+def percent(value: float | None) -> str:
+    return number(value, "{:.2%}")
 
 
-def as_written(value: Any) -> str:
-    return "by trial" if value is None else format_value(value)
+def mebibytes(value: float | None) -> str:
+    return EMPTY if value is None else f"{value / 2**20:.1f} MiB"
 
 
 def duration(seconds: float) -> str:
@@ -97,3 +79,30 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def print_dry_runs(dry_runs: Sequence[DryRun]) -> None:
+    """The settings and norm layers of each configuration, then a row for each with its estimated cost."""
+    for one in dry_runs:
+        print_table([setting_row(name, value) for name, value in one.config.to_dict().items()])
+        if one.norms:
+            print_table([vars(norm) for norm in one.norms])
+    print_table([cost_row(one) for one in dry_runs])
+    total = duration(sum(one.seconds for one in dry_runs))
+    echo(f"Nothing was trained or recorded. Training would take about {total} in all, extrapolated from a few steps.")
+
+
+def setting_row(name: str, value: object) -> Row:
+    return {"setting": name, "value": "by trial" if value is None and name == "compile" else format_value(value)}
+
+
+def cost_row(one: DryRun) -> Row:
+    return {
+        **{name: str(getattr(one.config, name)) for name in (*GRID_FIELDS, "seed")},
+        "fingerprint": one.config.fingerprint(),
+        "parameters": f"{one.parameters:,}",
+        "norm layers": str(len(one.norms)),
+        "steps": f"{one.steps:,}",
+        "about": duration(one.seconds),
+        "memory": mebibytes(one.memory_bytes),
+    }

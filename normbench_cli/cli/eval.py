@@ -1,130 +1,122 @@
-"""normbench eval: score finished runs' checkpoints again, clean and disturbed, and add what was measured."""
+"""normbench eval: score finished runs' checkpoints again, clean, attacked and corrupted, and record the scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from normbench_cli.cli import _options
+from normbench_cli.cli._options import Common, Settings, common_options, completion, config_options
+from normbench_cli.cli._output import echo, hint, print_json, print_table
+from normbench_cli.cli._tables import EMPTY, percent, setting_cells
 from normbench_cli.errors import EXIT_OK
 from normbench_cli.registry import ATTACKS, CORRUPTIONS
 from normbench_cli.registry.spec import expand, split_list
-from normbench_cli.runs.events import Callback, CasesStarted, Event, Notice
 
 if TYPE_CHECKING:
     from normbench_cli.runs.evaluate import CorruptionCase
     from normbench_cli.runs.result import RunResult
 
 
+@config_options({"Device and speed": ("device",)})
+@common_options
 def evaluate(
     runs: _options.RunIds,
     attack: Annotated[
         list[str] | None,
         typer.Option(
             "--attack",
-            help="Disturb the inputs: gaussian, bim:eps=0.03,steps=20, bim:eps=0.01/0.02/0.03 (several).",
-            autocompletion=lambda incomplete: [name for name in ATTACKS.choices() if name.startswith(incomplete)],
+            metavar="SPEC,...",
+            help="Attack the inputs: gaussian, bim:eps=0.03,steps=20, bim:eps=0.01/0.02/0.03 (several).",
+            autocompletion=completion(ATTACKS.choices),
+            rich_help_panel="What is measured",
         ),
     ] = None,
     corruption: Annotated[
         list[str] | None,
         typer.Option(
             "--corruption",
+            metavar="SPEC,...",
             help="Corrupt the images: fog (at severities 1 to 5), gaussian_noise:severity=1/3/5, all (the fifteen of "
             "CIFAR-10-C, generated), cifar10c or cifar100c (the published files).",
-            autocompletion=lambda incomplete: [
-                name for name in ["all", *CORRUPTIONS.choices()] if name.startswith(incomplete)
-            ],
+            autocompletion=completion(lambda: ["all", *CORRUPTIONS.choices()]),
+            rich_help_panel="What is measured",
         ),
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="Where to compute: auto, cpu, cuda, cuda:1, ...")] = "auto",
-    db: _options.Database = None,
-    json: _options.Json = False,
-    debug: _options.Debug = False,
-    quiet: _options.Quiet = False,
+    *,
+    settings: Settings,
+    common: Common,
 ) -> int:
-    """Score a finished run's checkpoint on the test set, clean, attacked, corrupted, and add what is measured to it."""
-    from normbench_cli.cli._output import hint, print_json, print_table
-    from normbench_cli.runs import evaluate as evaluation
+    """Score a finished run's checkpoint on the test set, clean, attacked and corrupted, and record the scores.
+
+    Examples:
+      normbench eval d322c4f1 --attack gaussian --attack bim:eps=0.01/0.03
+      normbench eval d322c4f1 --corruption fog,gaussian_noise:severity=1/3/5
+    """
+    from normbench_cli.cli._progress import evaluation_progress
+    from normbench_cli.runs import evaluate as use_case
     from normbench_cli.store import Store
 
-    wanted = [one for text in attack or [] for spec in split_list(text) for one in expand(spec)]
-    attacks = list(dict.fromkeys(map(ATTACKS.canonical, wanted)))
-    for spec in attacks:
-        ATTACKS.build(spec)
-    cells, notes = evaluation.parse_cases(corruption or [])
+    attacks = attack_specs(attack or [])
+    cases, notes = use_case.parse_cases(corruption or [])
     for note in notes:
-        hint(note, quiet)
-    with Store.open(db, create=False) as store:
+        hint(note, common.quiet)
+    with Store.open(common.db, create=False) as store:
         ids = [store.find(text).id for text in runs]  # all names first: a wrong one costs no work
         for run_id in ids:
-            evaluation.check(run_id, store, cells)
-        with progress(len(cells) * len(ids), quiet) as watch:
-            outcomes = [evaluation.evaluate(run_id, store, device, attacks, cells, watch) for run_id in ids]
-    if json:
-        print_json({"runs": [outcome.to_json() for outcome in outcomes]})
+            use_case.check(run_id, store, cases)
+        with evaluation_progress(len(cases) * len(ids), quiet=common.quiet) as on_event:
+            device = settings.get("device", "auto")
+            results = [use_case.evaluate(run_id, store, device, attacks, cases, on_event) for run_id in ids]
+    if common.json:
+        print_json({"runs": [result.to_json() for result in results]})
         return EXIT_OK
-    print_table([row_of(outcome, attacks) for outcome in outcomes])
-    for outcome in outcomes if cells else ():
-        print()
-        print_table(corruption_rows(outcome, cells), title=f"run {outcome.id}: error at each severity")
+    print_table([row_of(result, attacks) for result in results])
+    for result in results if cases else ():
+        echo("")
+        print_table(corruption_rows(result, cases), title=f"run {result.id}: error at each severity")
     return EXIT_OK
 
 
-def row_of(outcome: RunResult, attacks: Sequence[str]) -> dict[str, str]:
+def attack_specs(texts: Sequence[str]) -> list[str]:
+    """The attacks in canonical form, each once; a wrong parameter is found here, before a checkpoint is loaded."""
+    given = [one for text in texts for spec in split_list(text) for one in expand(spec)]
+    specs = list(dict.fromkeys(map(ATTACKS.canonical, given)))
+    for spec in specs:
+        ATTACKS.build(spec)
+    return specs
+
+
+def row_of(result: RunResult, attacks: Sequence[str]) -> dict[str, str]:
     """A run's scores in one row."""
-    config, metrics = outcome.config, outcome.metrics
-    row = {"run": outcome.id, "norm": config.norm, "act": config.act, "model": config.model}
-    row |= {"data": config.data, "seed": str(config.seed)}
-    row |= {"test loss": f"{metrics['test/loss']:.4f}", "accuracy": f"{metrics['test/accuracy']:.2%}"}
+    metrics = result.metrics
+    row = {"run": result.id, **setting_cells(result.config)}
+    row |= {"test loss": f"{metrics['test/loss']:.4f}", "accuracy": percent(metrics["test/accuracy"])}
     if "test/worst_group_accuracy" in metrics:
-        row["worst group"] = f"{metrics['test/worst_group_accuracy']:.2%}"
+        row["worst group"] = percent(metrics["test/worst_group_accuracy"])
     for spec in attacks:
-        row[spec] = f"{metrics[f'test/accuracy@{spec}']:.2%}"
-        row[f"{spec} lost"] = f"{metrics[f'test/accuracy_drop@{spec}']:.2%}"
-        if (clipped := metrics.get(f"test/accuracy_clip_only@{spec}")) is not None:
-            row[f"{spec} clip only"] = f"{clipped:.2%}"
+        row[spec] = percent(metrics[f"test/accuracy@{spec}"])
+        row[f"{spec} lost"] = percent(metrics[f"test/accuracy_drop@{spec}"])
+        row[f"{spec} clip only"] = percent(metrics[f"test/accuracy_clip_only@{spec}"])
     return row
 
 
-def corruption_rows(outcome: RunResult, cells: Sequence[CorruptionCase]) -> list[dict[str, str]]:
-    """Corruptions down, severities across, with the mean of each and of those that count."""
-    metrics = outcome.metrics
-    severities = sorted({cell.severity for cell in cells})
+def corruption_rows(result: RunResult, cases: Sequence[CorruptionCase]) -> list[dict[str, str]]:
+    """A row for each corruption, a column for each severity, the mean of each corruption and of each group."""
+    metrics = result.metrics
+    severities = sorted({case.severity for case in cases})
     rows: dict[str, dict[str, str]] = {}
-    for cell in cells:
-        empty = {"corruption": cell.kind} | dict.fromkeys(map(str, severities), "-")
-        row = rows.setdefault(cell.kind, empty)
-        row[str(cell.severity)] = f"{1 - metrics[f'test/accuracy@{cell.spec}']:.2%}"
-        mean = metrics.get(f"test/corruption_error@{cell.kind}")
-        row["mean"] = "-" if mean is None else f"{mean:.2%}"
-    for group in dict.fromkeys(cell.group for cell in cells):
-        where = f"@{group}" if group else ""
-        if (mean := metrics.get(f"test/mean_corruption_error{where}")) is not None:
-            name = f"mean of {metrics[f'test/corruptions_in_mean{where}']:.0f}" + (f", {group}" if group else "")
-            rows[name] = {"corruption": name, "mean": f"{mean:.2%}"}
+    for case in cases:
+        empty = {"corruption": case.kind} | dict.fromkeys(map(str, severities), EMPTY)
+        row = rows.setdefault(case.kind, empty)
+        row[str(case.severity)] = percent(1 - metrics[f"test/accuracy@{case.spec}"])
+        row["mean"] = percent(metrics.get(f"test/corruption_error@{case.kind}"))
+    for group in dict.fromkeys(case.group for case in cases):
+        condition = f"@{group}" if group else ""
+        if (mean := metrics.get(f"test/mean_corruption_error{condition}")) is not None:
+            counted = metrics[f"test/corruptions_in_mean{condition}"]
+            name = f"mean of {counted:.0f}" + (f", {group}" if group else "")
+            rows[name] = {"corruption": name, "mean": percent(mean)}
     return list(rows.values())
-
-
-@contextmanager
-def progress(total: int, quiet: bool) -> Iterator[Callback]:
-    """Which corruption is being measured, on stderr if that is a terminal; and what there is to say."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, disable=quiet or not total or not console.is_terminal, transient=True) as bars:
-        task, begun = bars.add_task("", total=total), 0
-
-        def watch(event: Event) -> None:
-            nonlocal begun
-            if isinstance(event, Notice) and not quiet:
-                bars.console.print(event.text, highlight=False, soft_wrap=True, markup=False)
-            elif isinstance(event, CasesStarted):
-                bars.update(task, description=event.kind, completed=begun)
-                begun += event.cases
-
-        yield watch

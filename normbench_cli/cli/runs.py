@@ -16,6 +16,7 @@ from normbench_cli.cli._columns import Row
 from normbench_cli.cli._help import Command
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json, print_table
+from normbench_cli.cli._tables import percent
 from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import EXIT_ERROR, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry.spec import format_value, suggest
@@ -101,7 +102,7 @@ def row_of(row: Mapping[Any, Any], accuracy: float | None) -> dict[str, str]:
         "status": row["status"],
         **{name: str(row[name]) for name in ("norm", "act", "model", "data", "seed")},
         **({"tag": row["tag"]} if row["tag"] else {}),
-        "accuracy": "-" if accuracy is None else f"{accuracy:.2%}",
+        "accuracy": percent(accuracy),
         "started": f"{row['started_at'].astimezone():%Y-%m-%d %H:%M}",
     }
 

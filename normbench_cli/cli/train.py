@@ -1,154 +1,148 @@
-"""normbench train: one run or a grid of runs, recorded as they go."""
+"""normbench train: one run or a grid of runs, recorded while they are trained."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from normbench_cli.cli import _options
-from normbench_cli.config import FIELDS, RunConfig, read_assignments
+from normbench_cli.cli._options import Common, Settings, common_options, config_options
+from normbench_cli.cli._output import echo, hint, print_json
+from normbench_cli.cli._tables import print_dry_runs, print_results
+from normbench_cli.config import FIELDS, GRID_FIELDS, RunConfig, read_assignments
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
-from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, Registry
-from normbench_cli.runs.grid import AXES, expand, plan_grid, run_grid
+from normbench_cli.runs.grid import Cell, expand, plan_grid, run_grid
 from normbench_cli.seeds import parse_seeds
 
+if TYPE_CHECKING:
+    from normbench_cli.runs.result import RunResult
 
-def setting(name: str, *flags: str, several: Registry[Any] | None = None) -> Any:
-    """An option that sets the config field of its name, explained by the field's own sentence."""
-    sentence = str(FIELDS[name].metadata["help"])
-    sentence = sentence[0].upper() + sentence[1:] + (" (several make a grid)." if several else ".")
-    complete = (lambda incomplete: [c for c in several.choices() if c.startswith(incomplete)]) if several else None
-    default = FIELDS[name].default
-    shown = str(default).lower() if default not in (None, "") else False
-    return typer.Option(*flags, help=sentence, show_default=shown, autocompletion=complete)
+PANELS = {
+    "What is trained": (*GRID_FIELDS, "recipe"),
+    "How long": ("epochs", "iterations", "folds"),
+    "How it learns": ("batch_size", "lr", "momentum", "weight_decay", "schedule", "seed"),
+    "Device and speed": ("device", "amp", "compile", "channels_last", "workers"),
+    "Labels": ("tag", "note"),
+}
+OTHER_FIELDS = [name for name in FIELDS if not any(name in names for names in PANELS.values())]
+WHICH_RUNS = "Which runs"
 
 
+@config_options(PANELS, several=(*GRID_FIELDS, "seed"))
+@common_options
 def train(
-    norm: Annotated[list[str] | None, setting("norm", several=NORMS)] = None,
-    act: Annotated[list[str] | None, setting("act", several=ACTIVATIONS)] = None,
-    model: Annotated[list[str] | None, setting("model", several=MODELS)] = None,
-    data: Annotated[list[str] | None, setting("data", several=DATASETS)] = None,
-    objective: Annotated[list[str] | None, setting("objective", several=OBJECTIVES)] = None,
-    recipe: Annotated[str | None, setting("recipe")] = None,
-    epochs: Annotated[int | None, setting("epochs")] = None,
-    iterations: Annotated[int | None, setting("iterations")] = None,
-    batch_size: Annotated[int | None, setting("batch_size")] = None,
-    lr: Annotated[float | None, setting("lr")] = None,
-    momentum: Annotated[float | None, setting("momentum")] = None,
-    folds: Annotated[int | None, setting("folds")] = None,
-    weight_decay: Annotated[float | None, setting("weight_decay")] = None,
-    schedule: Annotated[str | None, setting("schedule")] = None,
-    seed: Annotated[
-        list[str] | None,
-        typer.Option("--seed", "--seeds", help="Seeds: 3, 0-9 or 1,5,7 (several make a grid).", show_default="0"),
-    ] = None,
-    device: Annotated[str | None, setting("device")] = None,
-    amp: Annotated[str | None, setting("amp")] = None,
-    compile: Annotated[bool | None, setting("compile", "--compile/--no-compile")] = None,
-    channels_last: Annotated[bool | None, setting("channels_last", "--channels-last/--no-channels-last")] = None,
-    workers: Annotated[int | None, setting("workers")] = None,
-    tag: Annotated[str | None, setting("tag")] = None,
-    note: Annotated[str | None, setting("note")] = None,
+    settings: Settings,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set any other field of the configuration.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help=f"Set another field of the configuration: {', '.join(OTHER_FIELDS)} (may be repeated).",
+            rich_help_panel="How it learns",
+        ),
     ] = None,
     resume: Annotated[
-        str | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that ended early.")
+        str | None,
+        typer.Option("--resume", metavar="RUN", help="Continue a run that ended early.", rich_help_panel=WHICH_RUNS),
     ] = None,
+    rerun: Annotated[
+        bool, typer.Option("--rerun", help="Train the finished cells of a grid again.", rich_help_panel=WHICH_RUNS)
+    ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Say what would be trained and what it would take; train and record nothing."),
+        typer.Option(
+            "--dry-run",
+            help="Print the configurations, their norm layers and an estimate of the cost; train and record nothing.",
+            rich_help_panel=WHICH_RUNS,
+        ),
     ] = False,
-    rerun: Annotated[bool, typer.Option("--rerun", help="Run the cells of a grid that are finished, too.")] = False,
-    db: _options.Database = None,
-    json: _options.Json = False,
-    debug: _options.Debug = False,
-    quiet: _options.Quiet = False,
+    *,
+    common: Common,
 ) -> int:
     """Train one run, or a grid of runs, and record them.
 
-    Several values of --norm, --act, --model, --data, --objective or --seeds (repeated, or with commas) make a grid;
-    its finished cells are skipped.  A single run always runs.
+    Several values of --norm, --act, --model, --data, --objective or --seeds (repeated, or separated by commas) make a
+    grid.  The cells of a grid that are finished are skipped; a single run is always trained.
+
+    Examples:
+      normbench train --norm augnorm:phi=1.5 --act sigmoid
+      normbench train --norm popnorm,batchnorm --seeds 0-4 --dry-run
     """
-    given = {
-        name: value
-        for name, value in locals().items()
-        if name in FIELDS and value is not None and name not in (*AXES, "seed")
-    }
-    axes = dict(zip(AXES, (norm, act, model, data, objective), strict=True))
     if resume is not None:
-        others = [
-            *given,
-            *(name for name, values in axes.items() if values),
-            *(["seed"] if seed else []),
-            *(set_ or []),
-            *(["dry_run"] if dry_run else []),
-        ]
+        others = [f"--{name.replace('_', '-')}" for name in settings]
+        others += [f"--set {pair}" for pair in set_ or []] + ["--dry-run"] * dry_run
         if others:
             raise UsageError(
-                f"--resume goes on with the run's own configuration, and {others[0]} is given too", "leave it away"
+                f"--resume continues a run with the run's own configuration, but {others[0]} is given",
+                "drop that option",
             )
-        return go_on(resume, db, json=json, quiet=quiet)
-    configs = expand(dict(read_assignments("--set", set_ or [])) | given, axes, parse_seeds(seed or []))
+        return resume_run(resume, common)
+    axes = {name: settings.pop(name, None) for name in GRID_FIELDS}
+    seeds = parse_seeds(settings.pop("seed", []))
+    configs = expand(dict(read_assignments("--set", set_ or [])) | settings, axes, seeds)
     if dry_run:
-        return foretell(configs, json=json)
-    return run(configs, db, rerun=rerun, json=json, quiet=quiet)
-
-
-def run(configs: list[RunConfig], db: str | None, *, rerun: bool, json: bool, quiet: bool) -> int:
-    """Check every cell, run those that have no result yet, show how they ended."""
-    from normbench_cli.cli._output import hint, print_json
-    from normbench_cli.cli._progress import Watcher, stoppable
-    from normbench_cli.cli._tables import show
-
-    cells = plan_grid(configs, db, rerun=rerun)
-    wanted = [cell for cell in cells if cell.due]
-    skipped = len(cells) - len(wanted)
-    with stoppable(), Watcher(len(wanted), quiet=quiet) as watcher:
-        outcomes = run_grid(cells, db, watcher)
-    if json:
-        print_json({"runs": [outcome.to_json() for outcome in outcomes]})
+        return estimate(configs, common)
+    cells = plan_grid(configs, common.db, rerun=rerun)
+    results = train_cells(cells, common)
+    if common.json:
+        print_json({"runs": [result.to_json() for result in results]})
     else:
-        show(outcomes)
+        print_results(results)
         if len(cells) > 1:
-            print(f"{len(wanted)} new, {skipped} already finished" + (" (--rerun runs them again)" if skipped else ""))
-        if outcomes:
-            hint("compare with `normbench report`", quiet)
-    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
-    if failed and len(failed) == len(cells):
+            skipped = len(cells) - len(results)
+            echo(f"{len(results)} new, {skipped} already finished" + (" (--rerun trains them again)" * bool(skipped)))
+        if results:
+            hint("compare with `normbench report`", common.quiet)
+    return exit_code(results, len(cells))
+
+
+def train_cells(cells: Sequence[Cell], common: Common) -> list[RunResult]:
+    """Train the cells of a grid that are due."""
+    due = sum(cell.due for cell in cells)
+    if not due:
+        return []
+    from normbench_cli.cli._progress import stopped_by_signals, training_progress
+
+    with stopped_by_signals(), training_progress(due, quiet=common.quiet) as on_event:
+        return run_grid(cells, common.db, on_event)
+
+
+def exit_code(results: Sequence[RunResult], cells: int) -> int:
+    failed = [result for result in results if result.status == "failed"]
+    if failed and len(failed) == cells:
         raise NormbenchError(
             f"all {len(failed)} runs failed, the first with: {failed[0].message}", "see `normbench runs list`"
         )
     return EXIT_INCOMPLETE if failed else EXIT_OK
 
 
-def go_on(run: str, db: str | None, *, json: bool, quiet: bool) -> int:
-    """Resume a run and show how it ended."""
-    from normbench_cli.cli._output import print_json
-    from normbench_cli.cli._progress import Watcher, stoppable
-    from normbench_cli.cli._tables import show
-    from normbench_cli.runs.train import resume_run
+def resume_run(run: str, common: Common) -> int:
+    """Continue a run that ended early, and print how it ended."""
+    from normbench_cli.cli._progress import stopped_by_signals, training_progress
+    from normbench_cli.runs import train as use_case
     from normbench_cli.store import Store
 
-    with Store.open(db, create=False) as store, stoppable(), Watcher(1, quiet=quiet) as watcher:
-        outcome = resume_run(run, store, watcher)
-    if json:
-        print_json({"runs": [outcome.to_json()]})
+    with (
+        Store.open(common.db, create=False) as store,
+        stopped_by_signals(),
+        training_progress(1, quiet=common.quiet) as on_event,
+    ):
+        result = use_case.resume_run(run, store, on_event)
+    if common.json:
+        print_json({"runs": [result.to_json()]})
     else:
-        show([outcome])
+        print_results([result])
     return EXIT_OK
 
 
-def foretell(configs: list[RunConfig], *, json: bool) -> int:
-    """Say of every cell what it is, which norm layers it has and where, how many steps it takes and about how long."""
-    from normbench_cli.cli._output import print_json
-    from normbench_cli.cli._tables import show_dry_runs
+def estimate(configs: Sequence[RunConfig], common: Common) -> int:
+    """Print what each configuration would be and take."""
     from normbench_cli.runs.dry_run import dry_run
 
-    outlines = dry_run(configs)
-    if json:
-        print_json({"runs": [one.to_json() for one in outlines]})
+    dry_runs = dry_run(configs)
+    if common.json:
+        print_json({"runs": [one.to_json() for one in dry_runs]})
     else:
-        show_dry_runs(outlines)
+        print_dry_runs(dry_runs)
     return EXIT_OK

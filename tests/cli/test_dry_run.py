@@ -1,4 +1,4 @@
-"""train --dry-run: says what would be trained and what it would take, and leaves no trace."""
+"""train --dry-run: prints what would be trained and an estimate of the cost, and records nothing."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from tests.support import RunCommand
 FEW = ("--epochs", "2", "--set", "batch_size=64", "--data", "digits:size=8", "--device", "cpu")
 
 
-def foretold(normbench: RunCommand, *words: str) -> list[dict[str, Any]]:
+def dry_run(normbench: RunCommand, *words: str) -> list[dict[str, Any]]:
     ended = normbench("train", "--dry-run", "--json", *FEW, *words)
     assert (ended.code, ended.err) == (0, "")
-    return json.loads(ended.out)["runs"]
+    runs: list[dict[str, Any]] = json.loads(ended.out)["runs"]
+    return runs
 
 
-def test_it_says_the_known_numbers_and_records_nothing(normbench: RunCommand, home: Path) -> None:
-    (run,) = foretold(normbench, "--norm", "batchnorm:placement=before", "--model", "resnet20:option=B")
+def test_it_prints_steps_time_and_memory_and_records_nothing(normbench: RunCommand, home: Path) -> None:
+    (run,) = dry_run(normbench, "--norm", "batchnorm:placement=before", "--model", "resnet20:option=B")
     assert run["config"]["compile"] is False
     assert run["config"]["channels_last"] is True
     assert run["steps"] == 2 * 23  # of 1,437 images
@@ -43,18 +44,18 @@ def test_it_says_the_known_numbers_and_records_nothing(normbench: RunCommand, ho
 def test_norm_layers_are_named_with_the_operation_they_belong_to(
     normbench: RunCommand, norm: str, first: tuple[str, ...] | None, layers: int
 ) -> None:
-    (run,) = foretold(normbench, "--norm", norm)
+    (run,) = dry_run(normbench, "--norm", norm)
     assert len(run["norm_layers"]) == layers
     if first:
         assert tuple(run["norm_layers"][0].values()) == first
 
 
-def test_parameters_are_those_of_the_model(normbench: RunCommand) -> None:
-    (run,) = foretold(normbench, "--norm", "batchnorm")
-    assert run["parameters"] == 269_722 - 2 * 9 * 16  # a grey image instead of three colours
+def test_it_counts_the_parameters_of_the_model(normbench: RunCommand) -> None:
+    (run,) = dry_run(normbench, "--norm", "batchnorm")
+    assert run["parameters"] == 269_722 - 2 * 9 * 16  # one gray channel instead of three colors
 
 
-def test_a_grid_is_summed_up_for_people(normbench: RunCommand) -> None:
+def test_a_grid_has_a_table_of_costs(normbench: RunCommand) -> None:
     ended = normbench("train", "--dry-run", *FEW, "--norm", "batchnorm,popnorm", "--model", "mlp:width=8")
     assert ended.code == 0
     assert "popnorm" in ended.out
@@ -64,12 +65,16 @@ def test_a_grid_is_summed_up_for_people(normbench: RunCommand) -> None:
 def test_resume_and_dry_run_do_not_go_together(normbench: RunCommand) -> None:
     ended = normbench("train", "--dry-run", "--resume", "1234")
     assert ended.code == 2
-    assert "--resume goes on with the run's own configuration, and dry_run is given too" in ended.err
+    assert (
+        "--resume continues a run with the run's own configuration, but --dry-run is given; drop that option"
+        in ended.err
+    )
 
 
-def test_the_estimate_is_near_what_it_takes(normbench: RunCommand) -> None:
+@pytest.mark.benchmark
+def test_the_estimate_is_near_what_training_takes(normbench: RunCommand) -> None:
     words = ("--model", "resnet20", "--norm", "batchnorm")
-    (run,) = foretold(normbench, *words)
+    (run,) = dry_run(normbench, *words)
     (trained,) = json.loads(normbench("train", "--json", *FEW, *words).out)["runs"]
     took = trained["metrics"]["step_time_ms"] * run["steps"] / 1e3
-    assert took / 5 < run["estimate"]["seconds"] < took * 20  # a busy machine, and evaluation besides
+    assert took / 2 < run["estimate"]["seconds"] < took * 5  # evaluation comes on top of the steps

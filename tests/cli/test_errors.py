@@ -45,7 +45,7 @@ def assert_one_line(ended: Any, code: int, *says: str) -> None:
         (["--seeds", "5-2"], "end before they begin"),
         (["--batch-size", "1", "--norm", "batchnorm"], "statistics over the batch"),
         (["--batch-size", "1", "--norm", "popnorm"], "statistics over the batch"),
-        (["--batch-size", "99999"], "samples to train with"),
+        (["--batch-size", "99999"], "examples to train with"),
         (["--set", "nokey=1"], "no setting 'nokey'"),
         (["--set", "lr"], "key=value"),
         (["--device", "toaster"], "not the name of a device"),

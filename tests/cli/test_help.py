@@ -1,0 +1,111 @@
+"""--help: fits a terminal of 80 columns, its examples parse, its defaults are the ones that a run gets."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from normbench_cli.cli.main import app
+from normbench_cli.config import make_config
+from normbench_cli.registry.spec import format_value
+from tests.support import RunCommand
+
+
+def commands(group: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command that does something, with the words that call it."""
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from commands(command, *path, name)
+        else:
+            yield (*path, name), command
+
+
+COMMANDS = dict(commands(get_command(app)))
+IDS = [" ".join(path) for path in COMMANDS]
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=IDS)
+def test_help_fits_80_columns(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch, path: tuple[str, ...]) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = normbench(*path, "--help").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert {"--db", "--json", "--debug", "--quiet", "--help"} <= {word for line in lines for word in line.split()}
+    examples = lines[lines.index(next(line for line in lines if line.startswith(" Examples:"))) + 1 :]
+    assert sum("normbench " in line for line in examples) == 2
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=IDS)
+def test_the_examples_in_help_are_accepted(path: tuple[str, ...]) -> None:
+    for line in COMMANDS[path].epilog.splitlines()[1:]:
+        words = shlex.split(line)
+        if words[0] == "normbench":
+            assert tuple(words[1 : len(path) + 1]) == path
+            COMMANDS[path].make_context("normbench", words[len(path) + 1 :])
+
+
+def test_every_command_takes_the_common_options() -> None:
+    for path, command in COMMANDS.items():
+        flags = {flag for option in command.params for flag in option.opts}
+        assert {"--db", "--json", "--debug", "--quiet", "-q"} <= flags, path
+
+
+def printed_defaults(text: str) -> dict[str, str]:
+    """Option -> its default, from a help page so wide that no option takes two lines."""
+    found = re.findall(r"^│ --([\w-]+).*\[default: ([^\]]*)\]", text, re.MULTILINE)
+    return {flag.replace("-", "_"): default for flag, default in found}
+
+
+@pytest.mark.parametrize("command", ["train", "profile"])
+def test_a_printed_default_is_what_a_run_gets(
+    normbench: RunCommand, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    config = make_config({})
+    printed = printed_defaults(normbench(command, "--help").out)
+    assert printed["act"] == config.act
+    for name, default in printed.items():
+        if hasattr(config, name) and (command, name) != ("profile", "norm"):
+            assert default.partition(" (recipe ")[0] == format_value(getattr(config, name)), name
+
+
+def test_the_default_configuration_is_the_one_that_train_makes(
+    normbench: RunCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    printed = printed_defaults(normbench("train", "--help").out)
+    (run,) = json.loads(normbench("train", "--dry-run", "--json", "--model", "mlp:width=8").out)["runs"]
+    for name in printed.keys() & run["config"].keys() - {"model"}:
+        assert printed[name].partition(" (recipe ")[0] == format_value(run["config"][name]), name
+    assert printed["lr"] == "0.3 (recipe digits)"
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("normbench tr", "train"),
+        ("normbench train --norm pop", "popnorm"),
+        ("normbench eval 1234 --corruption al", "all"),
+        ("normbench list sched", "schedules"),
+        ("normbench runs list --sta", "--status"),
+    ],
+)
+def test_the_shell_completes(typed: str, offered: str) -> None:
+    words = typed.split()
+    environment = os.environ | {
+        "_NORMBENCH_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    code = "import sys; sys.argv = ['normbench']; from normbench_cli.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert offered in done.stdout.split()
