@@ -50,8 +50,7 @@ SLOW_TO_LOAD = {
     *("torch", "torchvision", "torch_geometric", "sklearn", "scipy", "matplotlib", "PIL"),
     *("sqlalchemy", "alembic", "pandas", "rich", "psutil", "platformdirs", "importlib.metadata"),
 }
-MOST_LAZY_IMPORTS = 74
-MOST_NEEDLESSLY_LAZY = 9
+MOST_LAZY_IMPORTS = 60
 
 
 def room_of(path: Path) -> str:
@@ -183,7 +182,7 @@ def test_imports_inside_functions_stay_few() -> None:
 
 def test_only_what_is_slow_to_load_is_imported_inside_functions() -> None:
     found = [place for place, node in lazy_imports() if not any(map(is_slow_to_load, names_in(node)))]
-    assert len(found) <= MOST_NEEDLESSLY_LAZY, "\n".join(found)
+    assert not found, "\n".join(found)
 
 
 def loaded_by(*words: str) -> set[str]:

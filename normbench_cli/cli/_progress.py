@@ -1,4 +1,4 @@
-"""Live progress on stderr, and stopping in good order.  Loads rich and torch: imported when work begins."""
+"""Live progress on stderr, and stopping in good order.  Loads rich: imported when work begins."""
 
 from __future__ import annotations
 
