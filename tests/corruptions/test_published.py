@@ -12,7 +12,7 @@ import torch
 
 from normbench_cli.corruptions import CORRUPTIONS
 from normbench_cli.corruptions.cases import parse_cases
-from normbench_cli.datasets._images.memory import InMemoryImages, Split
+from normbench_cli.datasets import InMemoryImages, Split
 from normbench_cli.errors import NormbenchError, UsageError
 
 DRAW = np.random.default_rng(0)

@@ -7,8 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from normbench_cli.datasets import DATASETS
-from normbench_cli.datasets._images.memory import InMemoryImages, Split
+from normbench_cli.datasets import DATASETS, InMemoryImages, Split
 from normbench_cli.engine.groups import GroupMeter
 from normbench_cli.errors import UsageError
 

@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from normbench_cli.models import MODELS
-from normbench_cli.models._blocks.factory import LayerFactory
+from normbench_cli.models import MODELS, LayerFactory
 from normbench_cli.norms import NORMS
 from normbench_cli.registry import ACTIVATIONS
 

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from normbench_cli.datasets._graphs.dataset import GraphDataset, make_graph_dataset
 from normbench_cli.datasets._graphs.loader import GraphBatch
 from normbench_cli.errors import UsageError
-from normbench_cli.models import MODELS
-from normbench_cli.models._blocks.factory import LayerFactory
+from normbench_cli.models import MODELS, LayerFactory
 from normbench_cli.models._blocks.graph import Dropout, PerGraph, PerNode
 from normbench_cli.models.gcn import GraphConvolution
 from normbench_cli.models.gin import NeighborSum

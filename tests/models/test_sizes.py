@@ -11,8 +11,7 @@ from torch import nn
 
 from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.errors import UsageError
-from normbench_cli.models import MODELS
-from normbench_cli.models._blocks.factory import LayerFactory
+from normbench_cli.models import MODELS, LayerFactory
 from normbench_cli.models.efficientnetb0 import drop_path
 from normbench_cli.norms import NORMS
 
