@@ -86,12 +86,16 @@ def test_graphs_without_nodes_change_nothing(options: dict[str, Any]) -> None:
     torch.testing.assert_close(*found)
 
 
-@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch's own tracer does
-def test_meta_device_and_no_graph_break() -> None:
+def test_nothing_is_read_on_the_way() -> None:
     layer = AugGraphNorm(3).to("meta")
     x = torch.randn(13, 3, device="meta", requires_grad=True)
     layer(x, BATCH.to("meta"), 4).sum().backward()
     assert grad_of(x).shape == x.shape
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch's own tracer does
+def test_no_graph_break() -> None:
     layer, x = AugGraphNorm(3), torch.randn(13, 3)
     traced = torch.compile(layer, fullgraph=True, backend="aot_eager")
     assert torch.allclose(traced(x, BATCH, 4), layer(x, BATCH, 4), atol=1e-4)

@@ -18,6 +18,7 @@ from tests.norms.gradients import grad_of
 
 SPECS = ["augnorm", "augnorm:phi=1", "augnorm:phi=inf", "augnorm:phi=3", "augnorm:solver=newton:iterations=8"]
 SPECS += ["diffphi", "mediannorm", "popnorm", "popnorm:divide=l1", "popnorm:stats=group,groups=2"]
+SLOW_TO_TRACE = ("augnorm", "augnorm:phi=3", "augnorm:solver=newton:iterations=8")  # as diffphi, which is traced always
 SHAPES = [(8, 4), (8, 4, 5), (8, 4, 5, 5), (4, 4, 3, 3, 3)]
 
 
@@ -51,7 +52,7 @@ def test_phi_2_is_batchnorm(dtype: torch.dtype, tolerance: float, last: bool) ->
     )  # biased against unbiased
 
 
-@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("last", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_compiled_equals_eager(last: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     x, results = inputs((16, 4, 5, 5), last), []
     for policy in ("never", "always"):
@@ -105,8 +106,14 @@ def test_shapes_on_the_meta_device_where_a_look_at_values_raises(
 
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch's own tracer does
-@pytest.mark.parametrize("spec", SPECS)
-@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize(
+    ("spec", "training"),
+    [
+        pytest.param(spec, training, marks=[pytest.mark.slow] if training and spec in SLOW_TO_TRACE else [])
+        for spec in SPECS
+        for training in (True, False)
+    ],
+)
 def test_no_graph_break_and_export(spec: str, training: bool) -> None:
     layer = NORMS.build(spec, num_features=4).train(training)
     twin, x = copy.deepcopy(layer), inputs((8, 4, 5, 5))
@@ -205,14 +212,33 @@ def test_state_of_a_batchnorm_fits_and_state_round_trips() -> None:
     assert torch.equal(other(x), layer(x))
 
 
+@pytest.mark.parametrize("phi", [1.2, 1.5, 3.0])
+def test_warm_start_saves_iterations(phi: float) -> None:
+    """On data that are alike but not the same, whose center is far from their mean."""
+    torch.manual_seed(0)
+    *before, batch = [torch.randn(4096, 8).exp() for _ in range(10)]
+    warm, cold = AugNorm(8, phi=phi), AugNorm(8, phi=phi)
+    for earlier in before:
+        warm(earlier)
+    warm.reset_solver_statistics()
+    resumed = AugNorm(8, phi=phi)
+    resumed.load_state_dict(warm.state_dict())
+    iterations = []
+    for layer in (warm, resumed, cold):
+        layer(batch)
+        iterations.append(float(layer.solver_statistics()["iterations_mean"]))
+    assert iterations[0] == iterations[1] < 0.75 * iterations[2]
+
+
 def test_solver_statistics_count_and_reset() -> None:
     layer, x = AugNorm(4), inputs((64, 4, 8, 8))
     for _ in range(8):
         layer(x)
     layer.reset_solver_statistics()
+    assert not any(layer.solver_statistics().values())
     layer(x)
     found = {name: float(value) for name, value in layer.solver_statistics().items()}
-    assert found["iterations_mean"] <= 2.5  # the warm start
+    assert found["iterations_mean"] <= 2.5
     assert found["iterations_max"] >= found["iterations_mean"] > 0
     assert found["unconverged"] == 0
     assert found["residual"] < 1e-5
