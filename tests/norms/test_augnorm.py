@@ -212,42 +212,6 @@ def test_state_of_a_batchnorm_fits_and_state_round_trips() -> None:
     assert torch.equal(other(x), layer(x))
 
 
-@pytest.mark.parametrize("phi", [1.2, 1.5, 3.0])
-def test_warm_start_saves_iterations(phi: float) -> None:
-    """On data that are alike but not the same, whose center is far from their mean."""
-    torch.manual_seed(0)
-    *before, batch = [torch.randn(4096, 8).exp() for _ in range(10)]
-    warm, cold = AugNorm(8, phi=phi), AugNorm(8, phi=phi)
-    for earlier in before:
-        warm(earlier)
-    warm.reset_solver_statistics()
-    resumed = AugNorm(8, phi=phi)
-    resumed.load_state_dict(warm.state_dict())
-    iterations = []
-    for layer in (warm, resumed, cold):
-        layer(batch)
-        iterations.append(float(layer.solver_statistics()["iterations_mean"]))
-    assert iterations[0] == iterations[1] < 0.75 * iterations[2]
-
-
-def test_solver_statistics_count_and_reset() -> None:
-    layer, x = AugNorm(4), inputs((64, 4, 8, 8))
-    for _ in range(8):
-        layer(x)
-    layer.reset_solver_statistics()
-    assert not any(layer.solver_statistics().values())
-    layer(x)
-    found = {name: float(value) for name, value in layer.solver_statistics().items()}
-    assert found["iterations_mean"] <= 2.5
-    assert found["iterations_max"] >= found["iterations_mean"] > 0
-    assert found["unconverged"] == 0
-    assert found["residual"] < 1e-5
-    plain = AugNorm(4, phi=1.2, solver="newton:iterations=4")
-    plain((x - 5).relu())
-    assert plain.solver_statistics()["iterations_max"] == 4
-    assert plain.solver_statistics()["unconverged"] > 0
-
-
 def test_wrong_width_says_so() -> None:
     with pytest.raises(ValueError, match="num_features"):
         AugNorm(4)(torch.randn(2, 5))

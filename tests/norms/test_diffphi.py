@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from normbench_cli.build import make_optimizer
+from normbench_cli.build.optim import make_optimizer
 from normbench_cli.config import make_config
 from normbench_cli.models import MODELS
 from normbench_cli.norms.diffphi import DiffPhi
