@@ -1,3 +1,52 @@
-"""normbench: the laboratory for normalization layers."""
+"""normbench: the laboratory for normalization layers.
 
-__version__ = "0.1.0"
+The use cases of the commands, from Python::
+
+    import normbench_cli as nb
+
+    results = nb.train(norm=["batchnorm", "augnorm:phi=1.5"], act="relu", seeds=range(3))
+    nb.runs(where="norm=augnorm:phi=1.5")        # DataFrame, a row a run
+    nb.metrics("train/loss")                     # DataFrame, a row for each run and epoch
+    nb.load_model(results[0])                    # the trained network
+    nb.evaluate(results[0], attacks="gaussian")  # its scores, added to the run
+    nb.profile(norms=["popnorm"], shapes=[(32, 16, 8, 8)])
+
+They check and raise what the commands check and report, and print nothing.  ``import normbench_cli`` is quick: torch,
+pandas and SQLAlchemy are loaded by the functions that need them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from normbench_cli.version import __version__
+
+if TYPE_CHECKING:
+    from normbench_cli.runs.evaluate import evaluate
+    from normbench_cli.runs.grid import train
+    from normbench_cli.runs.load_model import load_model
+    from normbench_cli.runs.profile import profile
+    from normbench_cli.runs.query import metrics, runs
+
+__all__ = ["__version__", "evaluate", "load_model", "metrics", "profile", "runs", "train"]
+MODULE_OF = {  # in runs/
+    "evaluate": "evaluate",
+    "load_model": "load_model",
+    "metrics": "query",
+    "profile": "profile",
+    "train": "grid",
+}
+
+
+def __getattr__(name: str) -> object:
+    """The functions on first use.  `runs` is a package that can be called: see its docstring."""
+    if name == "runs":
+        return import_module("normbench_cli.runs")
+    if name in MODULE_OF:
+        return getattr(import_module(f"normbench_cli.runs.{MODULE_OF[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -20,8 +20,8 @@ the one that was trained.  The parts:
 """
 
 from normbench_cli.build.assemble import cross_validation, make_model, make_training
-from normbench_cli.build.data import load_data
-from normbench_cli.build.resolution import check, config_warnings, resolve, resolved_fingerprint
+from normbench_cli.build.data import load_data, load_images
+from normbench_cli.build.resolution import check, config_warnings, needs_compile_trial, resolve, resolved_fingerprint
 from normbench_cli.build.resolved_config import ResolvedConfig
 
 __all__ = [
@@ -30,8 +30,10 @@ __all__ = [
     "config_warnings",
     "cross_validation",
     "load_data",
+    "load_images",
     "make_model",
     "make_training",
+    "needs_compile_trial",
     "resolve",
     "resolved_fingerprint",
 ]

@@ -12,6 +12,7 @@ from normbench_cli.registry.spec import format_value
 
 if TYPE_CHECKING:
     from normbench_cli.runs.dry_run import DryRun
+    from normbench_cli.runs.norm_layers import NormLayer
     from normbench_cli.runs.result import RunResult
 
 EMPTY = "-"
@@ -86,14 +87,25 @@ def print_dry_runs(dry_runs: Sequence[DryRun]) -> None:
     for one in dry_runs:
         print_table([setting_row(name, value) for name, value in one.config.to_dict().items()])
         if one.norms:
-            print_table([vars(norm) for norm in one.norms])
+            print_table([norm_row(norm) for norm in one.norms])
     print_table([cost_row(one) for one in dry_runs])
-    total = duration(sum(one.seconds for one in dry_runs))
+    total = duration(sum(one.estimate.seconds for one in dry_runs))
     echo(f"Nothing was trained or recorded. Training would take about {total} in all, extrapolated from a few steps.")
 
 
 def setting_row(name: str, value: object) -> Row:
     return {"setting": name, "value": "by trial" if value is None and name == "compile" else format_value(value)}
+
+
+def norm_row(norm: NormLayer) -> Row:
+    parameters = " ".join(f"{name}={format_value(value)}" for name, value in norm.parameters.items())
+    return {
+        "name": norm.name,
+        "norm": norm.norm,
+        "placement": norm.placement,
+        "operation": norm.operation,
+        "parameters": parameters,
+    }
 
 
 def cost_row(one: DryRun) -> Row:
@@ -102,7 +114,7 @@ def cost_row(one: DryRun) -> Row:
         "fingerprint": one.config.fingerprint(),
         "parameters": f"{one.parameters:,}",
         "norm layers": str(len(one.norms)),
-        "steps": f"{one.steps:,}",
-        "about": duration(one.seconds),
-        "memory": mebibytes(one.memory_bytes),
+        "steps": f"{one.estimate.steps:,}",
+        "about": duration(one.estimate.seconds),
+        "memory": mebibytes(one.estimate.memory_bytes),
     }

@@ -9,14 +9,13 @@ import typer
 
 from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, Settings, common_options, completion, config_options
-from normbench_cli.cli._output import echo, hint, print_json, print_table
+from normbench_cli.cli._output import echo, print_json, print_table
 from normbench_cli.cli._tables import EMPTY, percent, setting_cells
 from normbench_cli.errors import EXIT_OK
 from normbench_cli.registry import ATTACKS, CORRUPTIONS
-from normbench_cli.registry.spec import expand, split_list
 
 if TYPE_CHECKING:
-    from normbench_cli.runs.evaluate import CorruptionCase
+    from normbench_cli.corruptions.cases import CorruptionCase
     from normbench_cli.runs.result import RunResult
 
 
@@ -59,34 +58,22 @@ def evaluate(
     from normbench_cli.runs import evaluate as use_case
     from normbench_cli.store import Store
 
-    attacks = attack_specs(attack or [])
-    cases, notes = use_case.parse_cases(corruption or [])
-    for note in notes:
-        hint(note, common.quiet)
-    with Store.open(common.db, create=False) as store:
-        ids = [store.find(text).id for text in runs]  # all names first: a wrong one costs no work
-        for run_id in ids:
-            use_case.check(run_id, store, cases)
-        with evaluation_progress(len(cases) * len(ids), quiet=common.quiet) as on_event:
-            device = settings.get("device", "auto")
-            results = [use_case.evaluate(run_id, store, device, attacks, cases, on_event) for run_id in ids]
+    conditions = use_case.parse_conditions(attack or [], corruption or [])
+    cases = conditions.corruptions
+    with (
+        Store.open(common.db, create=False) as store,
+        evaluation_progress(len(cases) * len(runs), quiet=common.quiet) as on_event,
+    ):
+        device = settings.get("device", "auto")
+        results = use_case.evaluate_runs(runs, conditions, store, device=device, on_event=on_event)
     if common.json:
         print_json({"runs": [result.to_json() for result in results]})
         return EXIT_OK
-    print_table([row_of(result, attacks) for result in results])
+    print_table([row_of(result, conditions.attacks) for result in results])
     for result in results if cases else ():
         echo("")
         print_table(corruption_rows(result, cases), title=f"run {result.id}: error at each severity")
     return EXIT_OK
-
-
-def attack_specs(texts: Sequence[str]) -> list[str]:
-    """The attacks in canonical form, each once; a wrong parameter is found here, before a checkpoint is loaded."""
-    given = [one for text in texts for spec in split_list(text) for one in expand(spec)]
-    specs = list(dict.fromkeys(map(ATTACKS.canonical, given)))
-    for spec in specs:
-        ATTACKS.build(spec)
-    return specs
 
 
 def row_of(result: RunResult, attacks: Sequence[str]) -> dict[str, str]:
@@ -99,7 +86,8 @@ def row_of(result: RunResult, attacks: Sequence[str]) -> dict[str, str]:
     for spec in attacks:
         row[spec] = percent(metrics[f"test/accuracy@{spec}"])
         row[f"{spec} lost"] = percent(metrics[f"test/accuracy_drop@{spec}"])
-        row[f"{spec} clip only"] = percent(metrics[f"test/accuracy_clip_only@{spec}"])
+        if (clipped := metrics.get(f"test/accuracy_clip_only@{spec}")) is not None:
+            row[f"{spec} clip only"] = percent(clipped)
     return row
 
 

@@ -10,12 +10,12 @@ from typing import NoReturn
 
 import typer
 
-from normbench_cli import __version__
 from normbench_cli.cli import db, doctor, profile, report, runs, train
 from normbench_cli.cli import eval as eval_
 from normbench_cli.cli import list as list_
 from normbench_cli.cli._help import Command
 from normbench_cli.errors import EXIT_ERROR, EXIT_INTERRUPTED, NormbenchError
+from normbench_cli.version import __version__
 
 EXPERIMENTS, RESULTS, PROGRAM = "Experiments", "Results", "About normbench"
 

@@ -8,9 +8,7 @@ import typer
 
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.cli._output import echo, print_json, print_table
-from normbench_cli.config import make_config
 from normbench_cli.errors import EXIT_OK, UsageError
-from normbench_cli.registry import NORMS
 from normbench_cli.registry.spec import split_list
 
 DEFAULT_NORM = "popnorm"
@@ -81,20 +79,17 @@ def profile(
     from normbench_cli.runs import profile as use_case
     from normbench_cli.store import Store
 
-    if only not in ("layers", "model", "both"):
-        raise UsageError(f"--only {only} is not known", "give layers, model or both")
-    names = [NORMS.canonical(spec) for text in settings.pop("norm", [DEFAULT_NORM]) for spec in split_list(text)]
-    names = list(dict.fromkeys(["none", "batchnorm", *names]))
-    plan = use_case.Plan(
-        configs=[make_config({**settings, "norm": name}) for name in names],
-        shapes=[parse_shape(text) for text in shape or SHAPES] if only != "model" else [],
-        model=only != "layers",
+    plan = use_case.plan_profile(
+        [spec for text in settings.pop("norm", [DEFAULT_NORM]) for spec in split_list(text)],
+        settings=settings,
+        shapes=[parse_shape(text) for text in shape or SHAPES],
+        only=only,
         rounds=rounds,
         precision=parse_fraction(precision),
         seconds=seconds,
     )
     with Store.open(common.db) as store:
-        outcome = use_case.execute(plan, store)
+        outcome = use_case.run_profile(plan, store)
     if common.json:
         print_json(outcome)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -18,13 +17,13 @@ from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json, print_table
 from normbench_cli.cli._tables import percent
 from normbench_cli.config import GRID_FIELDS
-from normbench_cli.errors import EXIT_ERROR, EXIT_OK, NormbenchError, UsageError
+from normbench_cli.errors import EXIT_ERROR, EXIT_OK, UsageError
 from normbench_cli.registry.spec import format_value, suggest
+from normbench_cli.runs.result import run_json
 from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.status import STATUSES
 
 if TYPE_CHECKING:
-    from normbench_cli.store import Store
     from normbench_cli.store.schema import Run
 
 EPOCHS_SHOWN = 8
@@ -91,8 +90,8 @@ def list_runs(
 
 def listed(row: Mapping[Any, Any], metrics: Mapping[str, float]) -> dict[str, Any]:
     """A run in the JSON of `runs list`."""
-    names = ("id", "status", "kind", "fingerprint", "message", "tag", "note", "started_at", "finished_at", "config")
-    return {name: row[name] for name in names} | {"metrics": metrics}
+    names = ("id", "fingerprint", "status", "message", "config", "kind", "tag", "note", "started_at", "finished_at")
+    return run_json(**{name: row[name] for name in names}, metrics=metrics)
 
 
 def row_of(row: Mapping[Any, Any], accuracy: float | None) -> dict[str, str]:
@@ -125,10 +124,11 @@ def show_run(run: _options.RunId, *, common: Common) -> int:
     epochs = curve.pivot(index="epoch", columns="metric", values="value")
     if common.json:
         by_epoch = [{"epoch": int(epoch), "metrics": row.dropna().to_dict()} for epoch, row in epochs.iterrows()]
-        print_json({"runs": [shown(found) | {"metrics": metrics, "curve": by_epoch}]})
+        print_json({"runs": [shown(found, metrics, curve=by_epoch)]})
         return EXIT_OK
-    facts = shown(found) | {"folder": str(paths.run_folder(found.id))}
+    facts = shown(found, metrics, folder=str(paths.run_folder(found.id)))
     config, environment = facts.pop("config"), facts.pop("environment")
+    del facts["metrics"]
     some_epochs = epochs.iloc[evenly_spaced(len(epochs), EPOCHS_SHOWN)].iterrows()
     tables: list[list[Row]] = [
         [{"run": name, found.id: cell(value)} for name, value in facts.items() if value not in ("", None)],
@@ -147,12 +147,12 @@ def show_run(run: _options.RunId, *, common: Common) -> int:
     return EXIT_OK
 
 
-def shown(run: Run) -> dict[str, Any]:
-    """A run in the JSON of `runs show`, without what it measured."""
-    names = ["id", "status", "kind", "fingerprint", "message", "tag", "note", "argv"]
+def shown(run: Run, metrics: Mapping[str, float], **details: Any) -> dict[str, Any]:
+    """A run in the JSON of `runs show`."""
+    names = ["id", "fingerprint", "status", "message", "config", "kind", "tag", "note", "argv"]
     names += ["started_at", "heartbeat_at", "finished_at", "host", "pid"]
-    facts = {name: getattr(run, name) for name in names}
-    return facts | {"config": run.config, "environment": run.environment.facts}
+    facts: dict[str, Any] = {name: getattr(run, name) for name in names}
+    return run_json(**facts, metrics=metrics, environment=run.environment.facts, **details)
 
 
 def cell(value: object) -> str:
@@ -192,17 +192,15 @@ def remove(
       normbench runs rm d322c4f1
       normbench runs rm d322 5e81 --yes
     """
+    from normbench_cli.runs.delete import deletable_runs, delete_runs
     from normbench_cli.store import Store
 
     with Store.open(common.db, create=False) as store:
-        found = {run.id: run for run in map(store.find, runs)}  # all of them first: a wrong name removes nothing
-        for run in found.values():
-            if run.status == "running" and not force:
-                raise NormbenchError(f"run {run.id} is running", "wait for its end, or remove it with --force")
+        found = deletable_runs(runs, store, force=force)
         if not yes and not confirmed(list(found.values()), ask=not common.json):
             hint("nothing was removed", common.quiet)
             return EXIT_ERROR
-        delete_runs(store, list(found))
+        delete_runs(list(found), store)
     if common.json:
         print_json({"removed": list(found)})
     else:
@@ -217,15 +215,3 @@ def confirmed(runs: Sequence[Run], ask: bool) -> bool:
         settings = " ".join(str(getattr(run, name)) for name in GRID_FIELDS)
         hint(f"{run.id}  {settings} seed {run.seed}  {run.status}")
     return typer.confirm(f"Remove {'this run' if len(runs) == 1 else f'these {len(runs)} runs'}?", err=True)
-
-
-def delete_runs(store: Store, run_ids: list[str]) -> None:
-    store.delete(run_ids)
-    for run_id in run_ids:
-        try:
-            shutil.rmtree(paths.run_folder(run_id))
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            do = f"remove {error.filename} by hand"
-            raise NormbenchError(f"the rows of {run_id} are gone, its folder is not: {error.strerror}", do) from error

@@ -12,7 +12,7 @@ from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.cli._tables import print_dry_runs, print_results
 from normbench_cli.config import FIELDS, GRID_FIELDS, RunConfig, read_assignments
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
-from normbench_cli.runs.grid import Cell, expand, plan_grid, run_grid
+from normbench_cli.runs.plan import Cell, expand, plan_grid
 from normbench_cli.seeds import parse_seeds
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def train_cells(cells: Sequence[Cell], common: Common) -> list[RunResult]:
     if not due:
         return []
     from normbench_cli.cli._progress import stopped_by_signals, training_progress
+    from normbench_cli.runs.grid import run_grid
 
     with stopped_by_signals(), training_progress(due, quiet=common.quiet) as on_event:
         return run_grid(cells, common.db, on_event)

@@ -1,1 +1,47 @@
-"""The use cases: train, evaluate, profile, dry run.  Commands and Python callers share them."""
+"""The use cases, shared by the commands and by Python callers.
+
+A use case takes checked values and a `Store`, tells what it does through one callback (`on_event`), returns a result
+and prints nothing.  The functions of ``import normbench_cli as nb`` stand beside them and open the store themselves.
+
+    plan.py         expand, plan_grid: the cells of a grid and what is recorded of each, before anything is launched
+    grid.py         train, run_grid: training of the cells that are due
+    train.py        train_run, resume_run: one run, recorded as it goes
+    evaluate.py     evaluate, evaluate_runs: checkpoints scored again, clean, attacked, corrupted
+    profile.py      profile, plan_profile, run_profile: time and memory of norms; profile_results.py makes the rows
+    dry_run.py      dry_run: what a training would be and take; norm_layers.py lists the norm layers of a model
+    load_model.py   load_model: a trained network; trained.py reads it from its checkpoint
+    query.py        runs, metrics: what is recorded, as DataFrames
+    delete.py       delete_runs
+    lifecycle.py    a run begins, shows that it is alive, and ends, whatever happens
+    result.py       RunResult and the JSON form of a run
+    events.py       what `on_event` is called with
+    environment.py  the facts of code and machine that are recorded with a run
+    doctor.py       what works on this machine
+
+The name `runs` is used twice in Python: ``normbench_cli.runs`` is this package, and ``nb.runs(where=...)`` gives the
+recorded runs as a DataFrame.  Importing any module of a package makes it an attribute of its parent, so the two cannot
+be different objects, and this package can be called: `runs(where, db)` is `query.runs`.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from normbench_cli.runs.query import Where
+
+
+class CallablePackage(ModuleType):
+    """This package as `nb.runs`."""
+
+    def __call__(self, where: Where | None = None, db: str | None = None) -> pd.DataFrame:
+        from normbench_cli.runs.query import runs
+
+        return runs(where, db)
+
+
+sys.modules[__name__].__class__ = CallablePackage

@@ -1,57 +1,54 @@
-"""What training a configuration would be, told without recording anything: layers, steps, an estimate of the cost."""
+"""The dry run: what training a configuration would be, without recording anything: layers, steps, estimated cost."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from torch import nn
-from torch.nn.utils import parametrize
-
 from normbench_cli import build
-from normbench_cli.build.resolution import needs_compile_trial
-from normbench_cli.build.resolved_config import ResolvedConfig
+from normbench_cli.build import ResolvedConfig
 from normbench_cli.config import RunConfig
 from normbench_cli.device import peak_memory_bytes, pick_device, reset_peak_memory, synchronize
 from normbench_cli.engine.evaluate import score
 from normbench_cli.engine.events import Record
+from normbench_cli.engine.protocols import Batch
 from normbench_cli.engine.step import train_step
-from normbench_cli.operations import Operation
 from normbench_cli.registry import NORMS
-from normbench_cli.runs.grid import by_fingerprint, check_cells
+from normbench_cli.runs.norm_layers import NormLayer, norm_layers
+from normbench_cli.runs.plan import by_fingerprint, check_cells
+
+REPEATS = 3
+FEW_EPOCHS, MORE_EPOCHS = 1, 5  # of a cross-validation, whose difference is the cost of an epoch
 
 
 @dataclass(frozen=True)
-class NormLocation:
-    """A normalization layer (or an operation whose weight is normalized) and where it stands."""
+class Estimate:
+    """What a training would take, extrapolated from a few steps."""
 
-    name: str  # within the model
-    norm: str
-    placement: str
-    operation: str  # the one before it, after it, or itself
+    steps: int
+    seconds: float
+    memory_bytes: int
 
 
 @dataclass(frozen=True)
 class DryRun:
-    """What there is to say of a configuration before it is trained."""
+    """A configuration as it would be trained.  `compile` is None in it if only a trial can decide."""
 
     config: RunConfig
     parameters: int
-    norms: list[NormLocation]
-    steps: int
-    seconds: float
-    memory_bytes: int
+    norms: list[NormLayer]
+    estimate: Estimate
 
     def to_json(self) -> dict[str, Any]:
         return {
             "fingerprint": self.config.fingerprint(),
             "config": self.config.to_dict(),
             "parameters": self.parameters,
-            "norm_layers": [vars(norm) for norm in self.norms],
-            "steps": self.steps,
-            "estimate": {"seconds": self.seconds, "memory_bytes": self.memory_bytes},
+            "norm_layers": [asdict(norm) for norm in self.norms],
+            "steps": self.estimate.steps,
+            "estimate": {"seconds": self.estimate.seconds, "memory_bytes": self.estimate.memory_bytes},
         }
 
 
@@ -63,89 +60,75 @@ def dry_run(configs: Iterable[RunConfig]) -> list[DryRun]:
 
 
 def dry_run_one(config: RunConfig) -> DryRun:
-    """Time a few steps with weights that are thrown away, and extrapolate; what compiling would save is left out.
-
-    Whether the model would be compiled is tried only when it is trained: until then `compile` stays open.
-    """
+    """Time a few steps with weights that are thrown away.  What compiling would save is not part of the estimate."""
     resolved = build.resolve(config, trial=None)
     model = build.make_model(resolved, build.load_data(config.data))
-    steps, seconds, memory = try_folds(resolved) if config.folds else try_steps(replace(resolved, compile=False))
-    shown = RunConfig(**resolved.to_dict() | ({"compile": None} if needs_compile_trial(config) else {}))
-    parameters = sum(p.numel() for p in model.parameters())
-    return DryRun(shown, parameters, norms_of(model, resolved), steps, seconds, memory)
+    estimate = estimate_folds(resolved) if config.folds else estimate_steps(resolved)
+    open_choice = {"compile": None} if build.needs_compile_trial(config) else {}
+    return DryRun(
+        config=RunConfig(**resolved.to_dict() | open_choice),
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        norms=norm_layers(model, NORMS.parse_norm(config.norm)),
+        estimate=estimate,
+    )
 
 
-def try_steps(config: ResolvedConfig) -> tuple[int, float, int]:
-    """Steps, seconds and peak memory, from three steps and one batch of evaluation."""
-    training = build.make_training(config)
-    reset_peak_memory(training.device)
+def estimate_steps(config: ResolvedConfig) -> Estimate:
+    """From three steps, and from scoring the first batch of each split three times."""
+    training = build.make_training(replace(config, compile=False))
+    device = training.device
+    reset_peak_memory(device)
     batch = next(iter(training.train.epoch(1)))
     training.model.train()
-    a_step = least_seconds(lambda: train_step(training, batch.inputs, batch.labels), config)
-    evaluations = [split for split in (training.validation, training.test) if split is not None]
-    by_evaluation = 0.0
-    for split in evaluations:
-        first = OneBatch(next(iter(split.epoch())))
-        by_evaluation += least_seconds(lambda of=first: score(training, of), config) * len(split)  # type: ignore[misc]
-    seconds = training.steps * a_step + training.epochs * by_evaluation
-    return training.steps, seconds, peak_memory_bytes(training.device)
+    seconds = training.steps * shortest(lambda: train_step(training, batch.inputs, batch.labels), config)
+    for split in (training.validation, training.test):
+        if split is not None:
+            first = OneBatch(next(iter(split.epoch())))
+            seconds += training.epochs * len(split) * shortest(lambda of=first: score(training, of), config)  # type: ignore[misc]
+    return Estimate(training.steps, seconds, peak_memory_bytes(device))
 
 
-class OneBatch:
-    """A split of one batch."""
+def estimate_folds(config: ResolvedConfig) -> Estimate:
+    """From cross-validations of one epoch and of five."""
+    seconds, last = [], Record(None, 0, {})
+    for epochs in (FEW_EPOCHS, MORE_EPOCHS):
+        began = time.perf_counter()
+        for event in build.cross_validation(replace(config, epochs=epochs)):
+            last = event if isinstance(event, Record) else last
+        seconds.append(time.perf_counter() - began)
+    epochs = config.epochs or 0
+    an_epoch = max(seconds[1] - seconds[0], 0.0) / (MORE_EPOCHS - FEW_EPOCHS)
+    return Estimate(
+        steps=last.step * epochs // MORE_EPOCHS,
+        seconds=seconds[0] + (epochs - FEW_EPOCHS) * an_epoch,
+        memory_bytes=int(last.metrics["peak_memory_bytes"]),
+    )
 
-    damaged = None
 
-    def __init__(self, batch: Any) -> None:
-        self._batch, self.batch_size, self.examples = batch, len(batch.labels), len(batch.labels)
-
-    def __len__(self) -> int:
-        return 1
-
-    def epoch(self, number: int = 0, first: int = 0) -> Any:
-        return iter([self._batch])
-
-
-def least_seconds(work: Callable[[], object], config: RunConfig, times: int = 3) -> float:
-    """The shortest of a few runs; the first ones are slow for reasons that do not last."""
-    device, found = pick_device(config.device), []
-    for _ in range(times):
+def shortest(work: Callable[[], object], config: RunConfig) -> float:
+    """The shortest time of a few calls; the first ones are slow for reasons that do not last."""
+    device, seconds = pick_device(config.device), []
+    for _ in range(REPEATS):
         synchronize(device)
         began = time.perf_counter()
         work()
         synchronize(device)
-        found.append(time.perf_counter() - began)
-    return min(found)
-
-
-def try_folds(config: ResolvedConfig) -> tuple[int, float, int]:
-    """The same for a cross-validation, from what one epoch and what four more take."""
-    seconds, last = [], Record(None, 0, {})
-    for epochs in (1, 5):
-        began = time.perf_counter()
-        for record in build.cross_validation(replace(config, epochs=epochs)):
-            last = record if isinstance(record, Record) else last
         seconds.append(time.perf_counter() - began)
-    epochs, an_epoch = config.epochs or 0, max(seconds[1] - seconds[0], 0.0) / 4
-    memory = int(last.metrics["peak_memory_bytes"])
-    return last.step * epochs // 5, seconds[0] + (epochs - 1) * an_epoch, memory
+    return min(seconds)
 
 
-def norms_of(model: nn.Module, config: RunConfig) -> list[NormLocation]:
-    """Every layer that a part of the norm's spec has made, in the order of the model."""
-    found = []
-    leaves = [(name, module) for name, module in model.named_modules() if name]
-    operations = [name for name, module in leaves if isinstance(module, Operation)]
-    order = {name: place for place, (name, _) in enumerate(leaves)}
-    norm = NORMS.parse_norm(config.norm)
-    for spec in (spec for spec in norm.parts if spec.entry.name != "none"):
-        kind, placement = spec.entry.load(), "weight" if spec in norm.weight_norms else norm.placement
-        for name, module in leaves:
-            if placement == "weight":
-                if isinstance(module, Operation) and parametrize.is_parametrized(module, "weight"):
-                    found.append(NormLocation(name, str(spec), placement, name))
-            elif isinstance(kind, type) and type(module) is kind:
-                sides = [op for op in operations if (order[op] > order[name]) == (placement == "before")]
-                nearest = (sides[0] if placement == "before" else sides[-1]) if sides else ""
-                found.append(NormLocation(name, str(spec), placement, nearest))
-    return found
+class OneBatch:
+    """A split that consists of one batch."""
+
+    damaged = None
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self.batch_size = len(batch.labels)
+        self.examples = len(batch.labels)
+
+    def __len__(self) -> int:
+        return 1
+
+    def epoch(self, number: int = 0, first: int = 0) -> Iterator[Batch]:
+        return iter([self._batch])

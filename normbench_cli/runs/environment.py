@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from normbench_cli import __version__
 from normbench_cli.device import device_name, driver_version
+from normbench_cli.version import __version__
 
 PACKAGES = ("torch", "torchvision", "torch-geometric", "numpy", "scikit-learn", "sqlalchemy", "pandas")
 

@@ -1,79 +1,108 @@
-"""Scoring a finished run's checkpoint again, clean, attacked and corrupted; what is measured is added to the run."""
+"""Scoring the checkpoints of finished runs again: clean, attacked and corrupted.  The metrics are added to the runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from normbench_cli import build, paths
+from normbench_cli import build
 from normbench_cli.attacks.protocols import ClipsInputs
-from normbench_cli.config import RunConfig, make_config
 from normbench_cli.corruptions.base import SEVERITIES, Corruption
 from normbench_cli.corruptions.cases import CorruptionCase, parse_cases
 from normbench_cli.datasets._images.batches import Standardize
-from normbench_cli.device import pick_device
-from normbench_cli.engine import checkpoint
 from normbench_cli.engine.damaged_files import new_damage
 from normbench_cli.engine.evaluate import score, score_each
+from normbench_cli.engine.protocols import ImageData
 from normbench_cli.engine.training import Training
-from normbench_cli.errors import NormbenchError
 from normbench_cli.registry import ATTACKS, CORRUPTIONS, DATASETS
+from normbench_cli.registry.spec import expand, split_list
 from normbench_cli.runs.events import Callback, CasesStarted, Notice, ignore
-from normbench_cli.runs.result import RunResult
-from normbench_cli.runs.train import checkpoint_mismatch
+from normbench_cli.runs.result import RunResult, run_id_of
+from normbench_cli.runs.trained import config_of_finished, load_trained
 from normbench_cli.store import Store
 
-__all__ = ["CorruptionCase", "Notice", "check", "evaluate", "parse_cases"]
 
+@dataclass(frozen=True)
+class Conditions:
+    """What a model is scored under besides clean inputs, checked; and notes about what was left out."""
 
-def check(run_id: str, store: Store, cells: Sequence[CorruptionCase]) -> None:
-    """Find out what cannot work before anything is measured."""
-    config = config_of(run_id, store)
-    if cells:
-        data, name = build.load_data(config.data), DATASETS.parse(config.data).entry.name
-        for cell in cells:
-            CORRUPTIONS.build(cell.spec).check_data(name, data)
-
-
-def config_of(run_id: str, store: Store) -> RunConfig:
-    run = store.find(run_id)
-    if run.status != "finished":
-        raise NormbenchError(f"run {run.id} is {run.status}", "only a finished run can be evaluated")
-    if run.config.get("folds"):
-        raise NormbenchError(f"run {run.id} is a cross-validation, which keeps no model", "see `normbench runs show`")
-    return make_config(run.config)
+    attacks: tuple[str, ...] = ()
+    corruptions: tuple[CorruptionCase, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def evaluate(
-    run_id: str,
-    store: Store,
-    device_name: str = "auto",
-    attacks: Sequence[str] = (),
-    cells: Sequence[CorruptionCase] = (),
+    run: str | RunResult,
+    *,
+    attacks: str | Iterable[str] = (),
+    corruptions: str | Iterable[str] = (),
+    device: str = "auto",
+    db: str | None = None,
     on_event: Callback = ignore,
 ) -> RunResult:
-    """Score a finished run's checkpoint, and add what was measured to the run, one part after the other.
+    """Score a finished run's checkpoint: clean, under attacks, on corrupted images.  The metrics are added to the run.
 
-    `on_event` is told which cells are about to be measured, and what there is to say.
+    run: an id, the first digits of one, or a result of `train`.
+
+    >>> nb.evaluate("d322c4f1", attacks=["gaussian", "bim:eps=0.01/0.03"], corruptions="fog").metrics
     """
-    config = make_config(config_of(run_id, store).to_dict() | {"device": device_name})
-    saved, damaged = checkpoint.load(paths.run_folder(run_id), pick_device(device_name))
-    training = build.make_training(build.resolve(config, trial=None))
-    if saved["step"] < training.steps:
-        raise NormbenchError(
-            "; ".join(damaged) or f"the last checkpoint of run {run_id} is missing",
-            f"the one before it, of step {saved['step']} of {training.steps}, is not what the run came to; "
-            "train the run again with --rerun",
-        )
-    with checkpoint_mismatch(run_id):
-        training.model.load_state_dict(saved["model"])
-    data, found = build.load_data(config.data), dict[str, float]()
-    for metrics in measured(training, data, attacks, cells, on_event):
+    conditions = parse_conditions(as_list(attacks), as_list(corruptions))
+    with Store.open(db, create=False) as store:
+        (result,) = evaluate_runs([run_id_of(run)], conditions, store, device=device, on_event=on_event)
+    return result
+
+
+def as_list(specs: str | Iterable[str]) -> list[str]:
+    return [specs] if isinstance(specs, str) else list(specs)
+
+
+def parse_conditions(attacks: Iterable[str] = (), corruptions: Iterable[str] = ()) -> Conditions:
+    """Specs as a command takes them (lists with commas, several values with slashes) -> conditions, each once."""
+    written = [one for text in attacks for spec in split_list(text) for one in expand(spec)]
+    specs = tuple(dict.fromkeys(map(ATTACKS.canonical, written)))
+    for spec in specs:
+        ATTACKS.build(spec)
+    cases, notes = parse_cases(corruptions)
+    return Conditions(specs, tuple(cases), tuple(notes))
+
+
+def evaluate_runs(
+    runs: Sequence[str], conditions: Conditions, store: Store, *, device: str = "auto", on_event: Callback = ignore
+) -> list[RunResult]:
+    """Score the checkpoints of finished runs and add the metrics to them.
+
+    runs: ids, or the first digits of ids.  All are checked before anything is measured.
+    """
+    for note in conditions.notes:
+        on_event(Notice(note))
+    run_ids = [store.find(text).id for text in runs]
+    for run_id in run_ids:
+        check_run(run_id, store, conditions)
+    return [evaluate_run(run_id, conditions, store, device=device, on_event=on_event) for run_id in run_ids]
+
+
+def check_run(run_id: str, store: Store, conditions: Conditions) -> None:
+    """Raise an error for what cannot work, before anything is measured."""
+    config = config_of_finished(run_id, store)
+    if conditions.corruptions:
+        data, name = build.load_data(config.data), DATASETS.parse(config.data).entry.name
+        for case in conditions.corruptions:
+            CORRUPTIONS.build(case.spec).check_data(name, data)
+
+
+def evaluate_run(
+    run_id: str, conditions: Conditions, store: Store, *, device: str = "auto", on_event: Callback = ignore
+) -> RunResult:
+    """Score one finished run.  Each part of the metrics is recorded as soon as it is complete."""
+    config, training = load_trained(run_id, store, device)
+    data = build.load_images(config.data)
+    found: dict[str, float] = {}
+    for metrics in metrics_in_parts(training, data, conditions, on_event):
         store.record(run_id, metrics, epoch=None, step=training.steps)
         found |= metrics
         for notice in new_damage(training):
@@ -81,35 +110,48 @@ def evaluate(
     return RunResult(run_id, "finished", config, found)
 
 
-def measured(
-    training: Training, data: Any, attacks: Sequence[str], cells: Sequence[CorruptionCase], on_event: Callback
+def metrics_in_parts(
+    training: Training, data: ImageData, conditions: Conditions, on_event: Callback
 ) -> Iterator[dict[str, float]]:
-    """What there is to record, in parts that are complete in themselves."""
+    """The metrics in parts that are complete in themselves: clean with attacks, each corruption, means over them."""
     metrics = {f"test/{name}": value for name, value in score(training, training.test).items()}
     clean = metrics["test/accuracy"]
-    for spec in attacks:
-        metrics |= attacked(training, data, spec, clean)
+    for spec in conditions.attacks:
+        metrics |= score_attacked(training, data, spec, clean)
     yield metrics
     errors: dict[CorruptionCase, float] = {}
-    for kind, same in groupby(cells, key=lambda cell: cell.kind):
-        metrics, by_severity, cells_of_kind = {}, {}, list(same)
-        on_event(CasesStarted(kind, len(cells_of_kind)))
-        corruptions = [Corrupted(CORRUPTIONS.build(cell.spec), data, training.device) for cell in cells_of_kind]
-        for cell, scores in zip(cells_of_kind, score_each(training, training.test, corruptions), strict=True):
-            metrics |= {f"test/{name}@{cell.spec}": value for name, value in scores.items()}
-            by_severity[cell.severity] = 1 - scores["accuracy"]
-        if len(by_severity) == len(SEVERITIES):
-            errors[cells_of_kind[0]] = metrics[f"test/corruption_error@{kind}"] = fmean(by_severity.values())
+    for kind, same_kind in groupby(conditions.corruptions, key=lambda case: case.kind):
+        cases = list(same_kind)
+        on_event(CasesStarted(kind, len(cases)))
+        metrics = score_corrupted(training, data, cases)
+        if (error := metrics.get(f"test/corruption_error@{kind}")) is not None:
+            errors[cases[0]] = error
         yield metrics
     if means := mean_errors(errors):
         yield means
 
 
-def mean_errors(errors: Mapping[CorruptionCase, float]) -> dict[str, float]:
-    """The mean over the corruptions that were measured at all severities, and how many they are; of one alone, none."""
+def score_corrupted(training: Training, data: ImageData, cases: Sequence[CorruptionCase]) -> dict[str, float]:
+    """Scores under one corruption at some severities, and if these are all of them, the mean error over them."""
+    corrupted = [Corrupted(CORRUPTIONS.build(case.spec), data, training.device) for case in cases]
     metrics: dict[str, float] = {}
-    for group in dict.fromkeys(cell.group for cell in errors):
-        counted = [error for cell, error in errors.items() if cell.group == group and cell.in_mean]
+    errors: dict[int, float] = {}
+    for case, scores in zip(cases, score_each(training, training.test, corrupted), strict=True):
+        metrics |= {f"test/{name}@{case.spec}": value for name, value in scores.items()}
+        errors[case.severity] = 1 - scores["accuracy"]
+    if len(errors) == len(SEVERITIES):
+        metrics[f"test/corruption_error@{cases[0].kind}"] = fmean(errors.values())
+    return metrics
+
+
+def mean_errors(errors: Mapping[CorruptionCase, float]) -> dict[str, float]:
+    """For each group with more than one corruption: the mean error over them, and how many they are.
+
+    errors: of the corruptions that were measured at all severities, each under one of its cases.
+    """
+    metrics: dict[str, float] = {}
+    for group in dict.fromkeys(case.group for case in errors):
+        counted = [error for case, error in errors.items() if case.group == group and case.in_mean]
         if len(counted) > 1:
             where = f"@{group}" if group else ""
             metrics[f"test/mean_corruption_error{where}"] = fmean(counted)
@@ -118,27 +160,28 @@ def mean_errors(errors: Mapping[CorruptionCase, float]) -> dict[str, float]:
 
 
 class Corrupted:
-    """A corruption of pixels as a disturbance of standardized inputs, which come in the test set's order."""
+    """A corruption of pixels as a disturbance of standardized inputs, which must come in the order of the test set."""
 
-    def __init__(self, corruption: Corruption, data: Any, device: torch.device) -> None:
-        self._corruption, self._first = corruption, 0
+    def __init__(self, corruption: Corruption, data: ImageData, device: torch.device) -> None:
+        self._corruption = corruption
+        self._next = 0  # index of the next image in the test set
         self._standardize = Standardize(data.mean, data.std, device)
         self._mean, self._std = (torch.tensor(t, device=device).view(-1, 1, 1) for t in (data.mean, data.std))
 
     def __call__(self, model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
         pixels = ((x * self._std + self._mean) * 255).round().clamp(0, 255).to(torch.uint8)
-        changed = self._corruption(pixels, self._first)
-        self._first += len(x)
-        return torch.empty_like(x).copy_(self._standardize(changed))  # in the same order in memory
+        corrupted = self._corruption(pixels, self._next)
+        self._next += len(x)
+        return torch.empty_like(x).copy_(self._standardize(corrupted))  # keeps the memory format of x
 
 
-def attacked(training: Training, data: Any, spec: str, clean: float) -> dict[str, float]:
-    """Scores under an attack: as they are, what they lost against clean ones, and what the clipping alone does."""
+def score_attacked(training: Training, data: ImageData, spec: str, clean: float) -> dict[str, float]:
+    """Scores under an attack, the accuracy lost against clean inputs, and the accuracy when inputs are only clipped."""
     attack = ATTACKS.build(spec, mean=data.mean, std=data.std)
     clips = [lambda model, x, y: attack.clip_only(x)] if isinstance(attack, ClipsInputs) else []
     scores, *clipped = score_each(training, training.test, [attack, *clips])
-    found = {f"test/{name}@{spec}": value for name, value in scores.items()}
-    found[f"test/accuracy_drop@{spec}"] = clean - scores["accuracy"]
+    metrics = {f"test/{name}@{spec}": value for name, value in scores.items()}
+    metrics[f"test/accuracy_drop@{spec}"] = clean - scores["accuracy"]
     for clipped_scores in clipped:
-        found[f"test/accuracy_clip_only@{spec}"] = clipped_scores["accuracy"]
-    return found
+        metrics[f"test/accuracy_clip_only@{spec}"] = clipped_scores["accuracy"]
+    return metrics

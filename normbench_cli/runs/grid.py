@@ -1,118 +1,66 @@
-"""A grid of runs: its cells, what is recorded of each, and the training of those that have no result yet.
-
-torch is loaded when a cell is to be trained, so a wrong setting or a finished grid is told at once.
-"""
+"""Training a grid of runs: the cells that are due, one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from normbench_cli import paths
-from normbench_cli.config import RunConfig, make_config
-from normbench_cli.registry.spec import split_list
+from normbench_cli import build, paths
+from normbench_cli.config import RunConfig
 from normbench_cli.runs.events import Callback, Notice, RunEnded, RunStarted, ignore
-from normbench_cli.runs.result import RunResult
-from normbench_cli.store.errors import NoDatabase
-
-if TYPE_CHECKING:
-    from normbench_cli.store import Store
-
-AXES = ("norm", "act", "model", "data", "objective")  # and the seeds
+from normbench_cli.runs.plan import Cell, expand, plan_grid
+from normbench_cli.runs.result import RunResult, recorded_result
+from normbench_cli.runs.train import train_run
+from normbench_cli.seeds import parse_seeds
+from normbench_cli.store import Store
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One configuration of a grid, and the run that is recorded of it.
+def train(
+    *,
+    norm: str | Iterable[str] | None = None,
+    act: str | Iterable[str] | None = None,
+    model: str | Iterable[str] | None = None,
+    data: str | Iterable[str] | None = None,
+    objective: str | Iterable[str] | None = None,
+    seeds: int | str | Iterable[int] | None = None,
+    rerun: bool = False,
+    db: str | None = None,
+    on_event: Callback = ignore,
+    **settings: Any,
+) -> list[RunResult]:
+    """Train one run, or a grid of runs where several values are given, and record them.
 
-    status: of that run, or "new".  due: whether the cell is to be trained.
+    A cell of a grid that already has a result is not trained again, unless `rerun`; its recorded result is returned.
+    In a grid a run that fails is a result with the status "failed"; the error of a single run is raised.
+
+    seeds: a number, numbers, or text such as "0-9".  settings: any other setting of a run, as in `normbench train`.
+    db: a path or an SQLAlchemy URL; None means NORMBENCH_DB or the database in the home folder.
+    on_event: called with everything that happens, see `normbench_cli.runs.events`.
+
+    >>> results = nb.train(norm=["batchnorm", "augnorm:phi=1.5"], seeds=range(3), epochs=5)
+    >>> results[0].metrics["test/accuracy"]
     """
-
-    config: RunConfig
-    fingerprint: str
-    run_id: str = ""
-    status: str = "new"
-    due: bool = True
-
-
-def expand(
-    settings: Mapping[str, Any], axes: Mapping[str, Iterable[str] | None], seeds: Iterable[int] = ()
-) -> list[RunConfig]:
-    """Every combination of the axes' values, each of which may be a list with commas, over the common settings."""
-    named: dict[str, list[Any]] = {
-        name: [spec for text in texts for spec in split_list(text)] for name, texts in axes.items() if texts
-    }
-    if seeds := list(seeds):
-        named["seed"] = seeds
-    return [
-        make_config({**settings, **dict(zip(named, combination, strict=True))})
-        for combination in product(*named.values())
-    ]
+    axes = {"norm": norm, "act": act, "model": model, "data": data, "objective": objective}
+    given = {name: [specs] if isinstance(specs, str) else specs for name, specs in axes.items()}
+    cells = plan_grid(expand(settings, given, read_seeds(seeds)), db, rerun=rerun)
+    trained = iter(run_grid(cells, db, on_event) if any(cell.due for cell in cells) else ())
+    with Store.open(db, write=False) as store:
+        return [next(trained) if cell.due else recorded_result(cell.run_id, store) for cell in cells]
 
 
-def plan_grid(configs: Iterable[RunConfig], db: str | None = None, *, rerun: bool = False) -> list[Cell]:
-    """The cells of a grid, equal ones once, with what is recorded of each; nothing is written.
-
-    The cells that have a result are not due, unless they are to be trained again; a single run is always due.  What
-    cannot work is an error here, before anything is recorded.
-    """
-    unique = by_fingerprint(configs)
-    always = rerun or len(unique) == 1
-    recorded = {} if always else newest_results(unique, db)
-    cells = [
-        Cell(config, fingerprint, recorded[fingerprint], "finished", due=False)
-        if fingerprint in recorded
-        else Cell(config, fingerprint)
-        for fingerprint, config in unique.items()
-    ]
-    check_cells(cell.config for cell in cells if cell.due)
-    return cells
-
-
-def by_fingerprint(configs: Iterable[RunConfig]) -> dict[str, RunConfig]:
-    """The configurations, equal ones once."""
-    return {fingerprint_of(config): config for config in configs}
-
-
-def fingerprint_of(config: RunConfig) -> str:
-    """A configuration's fingerprint once it is resolved; only an open precision needs a look at the device."""
-    if config.amp != "auto":
-        return config.fingerprint()
-    from normbench_cli.build import resolved_fingerprint
-
-    return resolved_fingerprint(config)
-
-
-def newest_results(fingerprints: Iterable[str], db: str | None) -> dict[str, str]:
-    """Fingerprint -> id of its newest run with a result."""
-    from normbench_cli.store import Store
-
-    try:
-        with Store.open(db, write=False) as store:
-            return store.newest_results(fingerprints)
-    except NoDatabase:
-        return {}
-
-
-def check_cells(configs: Iterable[RunConfig]) -> None:
-    """Find out what cannot work before anything is recorded."""
-    if configs := list(configs):
-        from normbench_cli.build import check
-
-        paths.set_compile_cache()
-        for config in configs:
-            check(config)
+def read_seeds(seeds: int | str | Iterable[int] | None) -> list[int]:
+    if seeds is None:
+        return []
+    if isinstance(seeds, str):
+        return parse_seeds([seeds])
+    return [seeds] if isinstance(seeds, int) else list(seeds)
 
 
 def run_grid(cells: Sequence[Cell], db: str | None = None, on_event: Callback = ignore) -> list[RunResult]:
-    """Train the cells that are due, and give their results.
+    """Train the cells that are due and give their results.
 
-    In a grid a cell that fails is a result, and the others are still trained; of a single run the error is raised.
+    In a grid, a cell that fails is a result and the others are still trained; the error of a single run is raised.
     """
-    from normbench_cli.store import Store
-
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     paths.set_compile_cache()
     with Store.open(db) as store:
@@ -130,17 +78,14 @@ def train_cells(cells: Sequence[Cell], store: Store, on_event: Callback) -> Iter
         except Exception as error:
             if len(cells) == 1:
                 raise
-            # any fault of one cell must not cost the others; its message is on its row, its traceback in --debug
+            # whatever is wrong with one cell must not cost the others
             result = RunResult("", "failed", cell.config, {}, f"{type(error).__name__}: {error}")
         on_event(RunEnded(result))
         yield result
 
 
 def train_cell(config: RunConfig, store: Store, on_event: Callback) -> RunResult:
-    """Resolve a configuration, warn of what is probably not meant, and train it."""
-    from normbench_cli import build
-    from normbench_cli.runs.train import train_run
-
+    """Resolve a configuration, warn of settings that are probably not intended, and train it."""
     resolved = build.resolve(config, on_event)
     for warning in build.config_warnings(resolved):
         on_event(Notice(warning))

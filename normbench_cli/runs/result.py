@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from normbench_cli.config import RunConfig
+from normbench_cli.config import RunConfig, make_config
+
+if TYPE_CHECKING:
+    from normbench_cli.store import Store
 
 
 @dataclass(frozen=True)
 class RunResult:
     """A run and how it ended.
 
-    id: empty where a run could not even begin.  status: finished, diverged, failed, interrupted or running.
-    metrics: the last value of each metric by full name.  message: why it ended early.
+    id: empty if the run could not even begin.  status: finished, diverged, failed, interrupted or running.
+    metrics: the last value of each metric, by full name.  message: why the run ended early.
     """
 
     id: str
@@ -26,25 +29,25 @@ class RunResult:
     def to_json(self) -> dict[str, Any]:
         return run_json(
             id=self.id,
-            status=self.status,
             fingerprint=self.config.fingerprint(),
+            status=self.status,
+            message=self.message,
             config=self.config.to_dict(),
             metrics=self.metrics,
-            message=self.message,
         )
 
 
 def run_json(
     *,
     id: str,
-    status: str,
     fingerprint: str,
+    status: str,
+    message: str,
     config: Mapping[str, Any],
     metrics: Mapping[str, float],
-    message: str = "",
     **details: Any,
 ) -> dict[str, Any]:
-    """The keys that every run has in JSON, and after them the details that a command adds."""
+    """The keys that a run has in JSON everywhere, followed by the details that a command adds."""
     return {
         "id": id,
         "fingerprint": fingerprint,
@@ -54,3 +57,14 @@ def run_json(
         "metrics": dict(metrics),
         **details,
     }
+
+
+def recorded_result(run_id: str, store: Store) -> RunResult:
+    """A recorded run as a result."""
+    run = store.find(run_id)
+    return RunResult(run.id, run.status, make_config(run.config), store.latest_metrics(run.id), run.message)
+
+
+def run_id_of(run: str | RunResult) -> str:
+    """The id, or the first digits of an id, by which a caller names a run."""
+    return run.id if isinstance(run, RunResult) else run

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import timedelta
 
 from normbench_cli import build, paths
@@ -17,11 +16,12 @@ from normbench_cli.engine.crossval import Curves, finished_folds
 from normbench_cli.engine.events import Diverged, Notice, Record
 from normbench_cli.engine.loop import fit
 from normbench_cli.engine.training import Training
-from normbench_cli.errors import NormbenchError, first_sentence
+from normbench_cli.errors import NormbenchError
 from normbench_cli.runs.environment import environment
 from normbench_cli.runs.events import Callback, ignore
 from normbench_cli.runs.lifecycle import Heartbeat, begin_run, recording_outcome
 from normbench_cli.runs.result import RunResult
+from normbench_cli.runs.trained import checkpoint_mismatch
 from normbench_cli.store import Store
 from normbench_cli.store.status import WITH_RESULT
 
@@ -64,18 +64,6 @@ def resume_run(text: str, store: Store, on_event: Callback = ignore) -> RunResul
     on_event(Notice(f"run {run.id} goes on after step {training.step} of {training.steps}"))
     with recording_outcome(store, run.id):
         return train_and_record(run.id, config, training, store, on_event)
-
-
-@contextmanager
-def checkpoint_mismatch(run_id: str) -> Iterator[None]:
-    """Turn the errors of loading another network's state into one that says what to do."""
-    try:
-        yield
-    except (RuntimeError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise NormbenchError(
-            f"the checkpoint of run {run_id} does not fit its network ({first_sentence(error)})",
-            "it was made by another version; train the run again with --rerun",
-        ) from error
 
 
 def train_and_record(

@@ -192,15 +192,16 @@ class Store(Database):
             raise NormbenchError(f"several runs begin with '{text}': {ids}", f"give more digits; {do}")
         return found[0]
 
-    def newest_results(self, fingerprints: Iterable[str]) -> dict[str, str]:
-        """Fingerprint -> id of its newest run with a result; fingerprints without one are left out."""
-        wanted, newest = sorted(set(fingerprints)), dict[str, str]()
+    def newest_runs(self, fingerprints: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """Fingerprint -> id and status of its newest run with a result, otherwise of its newest run."""
+        wanted, newest = sorted(set(fingerprints)), dict[str, tuple[str, str]]()
+        has_result = Run.status.in_(WITH_RESULT)
         with self.reading() as session:
             for start in range(0, len(wanted), IN_LIMIT):
                 some = Run.fingerprint.in_(wanted[start : start + IN_LIMIT])
-                ended = select(Run.fingerprint, Run.id).where(some, Run.status.in_(WITH_RESULT))
-                for fingerprint, run_id in session.execute(ended.order_by(Run.started_at)):
-                    newest[fingerprint] = run_id
+                runs = select(Run.fingerprint, Run.id, Run.status).where(some)
+                for fingerprint, run_id, status in session.execute(runs.order_by(has_result, Run.started_at)):
+                    newest[fingerprint] = run_id, status
         return newest
 
     def count(self) -> int:

@@ -47,7 +47,7 @@ def test_norm_layers_are_named_with_the_operation_they_belong_to(
     (run,) = dry_run(normbench, "--norm", norm)
     assert len(run["norm_layers"]) == layers
     if first:
-        assert tuple(run["norm_layers"][0].values()) == first
+        assert tuple(run["norm_layers"][0].values())[:4] == first
 
 
 def test_it_counts_the_parameters_of_the_model(normbench: RunCommand) -> None:

@@ -124,7 +124,7 @@ def test_eval_refuses_an_older_checkpoint_in_place_of_the_last(normbench: RunCom
         assert ended.code == 1
         assert ended.err.count("\n") == 1
         assert says in ended.err
-        assert "the one before it, of step 18 of 24, is not what the run came to" in ended.err
+        assert "the one before it, of step 18 of 24, is not the final model" in ended.err
     assert shown(normbench, run["id"]) == before
 
 

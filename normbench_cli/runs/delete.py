@@ -1,0 +1,38 @@
+"""Removing runs: their rows in the database, and their folders with checkpoints."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+
+from normbench_cli import paths
+from normbench_cli.errors import NormbenchError
+from normbench_cli.store import Store
+from normbench_cli.store.schema import Run
+
+
+def deletable_runs(texts: Iterable[str], store: Store, *, force: bool = False) -> dict[str, Run]:
+    """The runs with these ids (or first digits), by id.  An unknown run is an error; a running one too, unless forced.
+
+    Look at all runs before the first is removed, so that a wrong id removes nothing.
+    """
+    runs = {run.id: run for run in map(store.find, texts)}
+    for run in runs.values():
+        if run.status == "running" and not force:
+            raise NormbenchError(f"run {run.id} is running", "wait for its end, or remove it with --force")
+    return runs
+
+
+def delete_runs(run_ids: Sequence[str], store: Store) -> None:
+    """Remove runs: first their rows, then their folders."""
+    store.delete(run_ids)
+    for run_id in run_ids:
+        try:
+            shutil.rmtree(paths.run_folder(run_id))
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise NormbenchError(
+                f"the rows of {run_id} are gone, its folder is not: {error.strerror}",
+                f"remove {error.filename} by hand",
+            ) from error

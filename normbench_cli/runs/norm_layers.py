@@ -1,0 +1,70 @@
+"""The normalization layers of a model: where each one is, and the parameters that it really has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from torch import nn
+from torch.nn.utils import parametrize
+
+from normbench_cli.operations import Operation
+from normbench_cli.registry import NORMS
+from normbench_cli.registry.norm_spec import NormSpec
+
+Value = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class NormLayer:
+    """A normalization layer, or an operation whose weight is normalized.
+
+    name: within the model.  operation: the one that it follows or precedes, or itself.  parameters: the values that the
+    layer states of its constructor's parameters, such as the number of groups that it chose for its channels.
+    """
+
+    name: str
+    norm: str
+    placement: str
+    operation: str
+    parameters: dict[str, Value] = field(default_factory=dict)
+
+
+def norm_layers(model: nn.Module, norm: NormSpec) -> list[NormLayer]:
+    """Every layer that a part of the norm spec made, part by part, in the order of the model."""
+    return [*weight_norm_layers(model, norm), *data_norm_layers(model, norm)]
+
+
+def weight_norm_layers(model: nn.Module, norm: NormSpec) -> Iterator[NormLayer]:
+    for part in norm.weight_norms:
+        for name, module in model.named_modules():
+            if isinstance(module, Operation) and parametrize.is_parametrized(module, "weight"):
+                yield NormLayer(name, str(part), "weight", name)
+
+
+def data_norm_layers(model: nn.Module, norm: NormSpec) -> Iterator[NormLayer]:
+    if norm.data_norm is None or not norm.normalizes_data:
+        return
+    layer_type = norm.data_norm.entry.load()
+    modules = list(model.named_modules())
+    for index, (name, module) in enumerate(modules):
+        if type(module) is layer_type:
+            operation = neighboring_operation(modules, index, before=norm.placement == "before")
+            stated = stated_parameters(module, NORMS.parameters(norm.data_norm.entry))
+            yield NormLayer(name, str(norm.data_norm), norm.placement, operation, stated)
+
+
+def neighboring_operation(modules: list[tuple[str, nn.Module]], index: int, *, before: bool) -> str:
+    """The first operation behind a norm that is placed before it, otherwise the last one in front of the norm."""
+    candidates = modules[index + 1 :] if before else reversed(modules[:index])
+    return next((name for name, module in candidates if isinstance(module, Operation)), "")
+
+
+def stated_parameters(module: nn.Module, names: Iterable[str]) -> dict[str, Value]:
+    """The values of a layer's attributes that are named like its parameters: `eps`, or for `groups`, `num_groups`."""
+    stated: dict[str, Value] = {}
+    for name in names:
+        value = getattr(module, name, getattr(module, f"num_{name}", None))
+        if isinstance(value, Value):
+            stated[name] = value
+    return stated

@@ -1,0 +1,99 @@
+"""The cells of a grid, and what is recorded of each: what is known before anything is launched.
+
+torch is loaded only if there are cells to train, so a wrong setting or a finished grid is reported at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from normbench_cli import paths
+from normbench_cli.config import RunConfig, make_config
+from normbench_cli.registry.spec import split_list
+from normbench_cli.store.errors import NoDatabase
+from normbench_cli.store.status import WITH_RESULT
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One configuration of a grid, and what is recorded of it.
+
+    status: of its newest run with a result, otherwise of its newest run; "new" if there is none.  run_id: of that run.
+    due: whether the cell is to be trained.
+    """
+
+    config: RunConfig
+    fingerprint: str
+    status: str = "new"
+    run_id: str = ""
+    due: bool = True
+
+
+def expand(
+    settings: Mapping[str, Any], axes: Mapping[str, Iterable[str] | None], seeds: Iterable[int] = ()
+) -> list[RunConfig]:
+    """Every combination of the values of the axes, over the common settings.  A value may be a list with commas."""
+    values: dict[str, list[Any]] = {
+        name: [spec for text in texts for spec in split_list(text)] for name, texts in axes.items() if texts
+    }
+    if seeds := list(seeds):
+        values["seed"] = seeds
+    return [
+        make_config({**settings, **dict(zip(values, combination, strict=True))})
+        for combination in product(*values.values())
+    ]
+
+
+def plan_grid(configs: Iterable[RunConfig], db: str | None = None, *, rerun: bool = False) -> list[Cell]:
+    """The cells of a grid, equal ones once, with what is recorded of each.  Nothing is written.
+
+    A cell with a result is not due, unless it is to be trained again; a single run is always due.  The cells that are
+    due are checked, so what cannot work is an error before anything is recorded.
+    """
+    unique = by_fingerprint(configs)
+    always = rerun or len(unique) == 1
+    recorded = {} if always else newest_runs(unique, db)
+    cells = []
+    for fingerprint, config in unique.items():
+        run_id, status = recorded.get(fingerprint, ("", "new"))
+        cells.append(Cell(config, fingerprint, status, run_id, due=status not in WITH_RESULT))
+    check_cells(cell.config for cell in cells if cell.due)
+    return cells
+
+
+def by_fingerprint(configs: Iterable[RunConfig]) -> dict[str, RunConfig]:
+    """The configurations, equal ones once."""
+    return {fingerprint_of(config): config for config in configs}
+
+
+def fingerprint_of(config: RunConfig) -> str:
+    """A configuration's fingerprint once it is resolved; only an open precision needs a look at the device."""
+    if config.amp != "auto":
+        return config.fingerprint()
+    from normbench_cli.build import resolved_fingerprint
+
+    return resolved_fingerprint(config)
+
+
+def newest_runs(fingerprints: Iterable[str], db: str | None) -> dict[str, tuple[str, str]]:
+    """Fingerprint -> id and status of what is recorded; nothing if there is no database yet."""
+    from normbench_cli.store import Store
+
+    try:
+        with Store.open(db, write=False) as store:
+            return store.newest_runs(fingerprints)
+    except NoDatabase:
+        return {}
+
+
+def check_cells(configs: Iterable[RunConfig]) -> None:
+    """Raise an error for the first configuration that cannot work."""
+    if configs := list(configs):
+        from normbench_cli.build import check
+
+        paths.set_compile_cache()
+        for config in configs:
+            check(config)

@@ -1,0 +1,58 @@
+"""What is recorded, as DataFrames: `nb.runs()` and `nb.metrics()`.  Loads pandas and SQLAlchemy, never torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from normbench_cli.config import GRID_FIELDS
+from normbench_cli.store import Store, queries
+
+Where = str | Iterable[str]
+SETTINGS = (*GRID_FIELDS, "seed")  # repeated in every row of `metrics`
+
+
+def runs(where: Where | None = None, db: str | None = None) -> pd.DataFrame:
+    """The recorded runs, newest first: a row a run, a column a setting.
+
+    where: ``KEY=VALUE`` or a list of them, as ``--where`` takes them; a key given twice accepts both values.
+    db: a path or an SQLAlchemy URL; None means NORMBENCH_DB or the database in the home folder.
+
+    >>> nb.runs(where="norm=augnorm:phi=1.5")[["id", "status", "act", "seed"]]
+    """
+    with Store.open(db, write=False) as store:
+        return queries.runs_frame(store, where=queries.parse_where(conditions(where)))
+
+
+def metrics(name: str | Iterable[str], where: Where | None = None, db: str | None = None) -> pd.DataFrame:
+    """The values of one metric or several, in long form: a row for each run, metric and epoch.
+
+    A value that belongs to the whole run, such as `peak_memory_bytes` of a cross-validation or what `evaluate` added,
+    has no epoch.  where, db: as in `runs`.
+
+    >>> nb.metrics("train/loss", where=["norm=popnorm", "seed=0"])
+    >>> nb.metrics(["test/accuracy", "test/accuracy@gaussian"]).groupby(["norm", "metric"])["value"].max()
+    """
+    names = [name] if isinstance(name, str) else list(name)
+    with Store.open(db, write=False) as store:
+        chosen = queries.runs_frame(store, where=queries.parse_where(conditions(where)))
+        run_ids = chosen["id"].tolist()
+        by_epoch = queries.metrics_frame(store, run_ids, names, curve=True)
+        last = queries.metrics_frame(store, run_ids, names)
+    values = pd.concat([by_epoch, last[last["epoch"].isna()]], ignore_index=True)
+    return values.merge(chosen[["id", *SETTINGS]].rename(columns={"id": "run_id"}), on="run_id", how="left")
+
+
+def conditions(where: Where | None) -> list[str]:
+    """``KEY=VALUE`` texts, without the blanks and quotes that an expression such as ``norm = 'popnorm'`` has."""
+    texts = [where] if isinstance(where, str) else list(where or ())
+    return [trimmed(text) for text in texts]
+
+
+def trimmed(text: str) -> str:
+    key, equals, value = text.partition("=")
+    value = value.strip()
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        value = value[1:-1]
+    return f"{key.strip()}{equals}{value}"
