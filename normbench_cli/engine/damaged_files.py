@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from normbench_cli.engine.events import Notice
-from normbench_cli.engine.protocols import Batches
+from normbench_cli.engine.protocols import Batches, ReadsFiles
 
 
 class HasSplits(Protocol):
@@ -20,13 +20,16 @@ class HasSplits(Protocol):
 
 def damaged_files(training: HasSplits) -> dict[str, str]:
     """All damaged files so far, and why each cannot be read."""
-    splits = (training.train, training.validation, training.test)
-    return training.reported | {path: why for split in splits if split for path, why in (split.damaged or {}).items()}
+    found = dict(training.reported)
+    for split in (training.train, training.validation, training.test):
+        if isinstance(split, ReadsFiles):
+            found |= split.damaged
+    return found
 
 
 def damage_metrics(training: HasSplits) -> dict[str, float]:
     """How many files are damaged; empty if training reads no files."""
-    return {} if training.train.damaged is None else {"data/damaged_images": len(damaged_files(training))}
+    return {"data/damaged_images": len(damaged_files(training))} if isinstance(training.train, ReadsFiles) else {}
 
 
 def new_damage(training: HasSplits) -> Iterator[Notice]:

@@ -42,19 +42,6 @@ class Batches(Protocol):
     Equal arguments of `epoch` give equal batches: a run that is resumed in the middle of an epoch relies on it.
     """
 
-    @property
-    def batch_size(self) -> int: ...
-
-    @property
-    def examples(self) -> int:
-        """How many examples an epoch has."""
-        ...
-
-    @property
-    def damaged(self) -> Mapping[str, str] | None:
-        """Files that were left out because they cannot be read, each with the reason; None if no files are read."""
-        ...
-
     def __len__(self) -> int:
         """How many batches an epoch has."""
         ...
@@ -62,6 +49,16 @@ class Batches(Protocol):
     def epoch(self, number: int = 0, first: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from the one with the index `first` on.  Order and augmentation depend on the
         number of the epoch; a split that is not shuffled is the same in every epoch."""
+        ...
+
+
+@runtime_checkable
+class ReadsFiles(Protocol):
+    """Batches that are read from files while the model trains, some of which may be damaged."""
+
+    @property
+    def damaged(self) -> Mapping[str, str]:
+        """The files that were left out so far because they cannot be read, each with the reason."""
         ...
 
 

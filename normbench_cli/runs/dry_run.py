@@ -120,12 +120,8 @@ def shortest(work: Callable[[], object], config: RunConfig) -> float:
 class OneBatch:
     """A split that consists of one batch."""
 
-    damaged = None
-
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        self.batch_size = len(batch.labels)
-        self.examples = len(batch.labels)
 
     def __len__(self) -> int:
         return 1

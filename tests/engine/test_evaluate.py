@@ -28,9 +28,6 @@ class Split:
         default_factory=lambda: [Batch(torch.randn(n, 3), torch.arange(n) % 2) for n in (5, 5, 2)]
     )
     passes: int = 0
-    batch_size: int = 5
-    examples: int = 12
-    damaged: None = None
 
     def __len__(self) -> int:
         return len(self.batches)

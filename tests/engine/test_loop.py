@@ -68,8 +68,8 @@ def plain_run(steps: int) -> tuple[float, float]:
         total, count = total + loss.item() * len(y), count + len(y)
     net.eval()
     with torch.no_grad():
-        right = sum(int((net(b.inputs).argmax(1) == b.labels).sum()) for b in training.test.epoch())
-    return total / count, right / training.test.examples
+        right = torch.cat([net(batch.inputs).argmax(1) == batch.labels for batch in training.test.epoch()])
+    return total / count, right.double().mean().item()
 
 
 def test_iterations_can_end_within_an_epoch() -> None:

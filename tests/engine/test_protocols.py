@@ -9,7 +9,7 @@ from normbench_cli.datasets import DATASETS
 from normbench_cli.datasets._graphs.dataset import GraphDataset, make_graph_dataset
 from normbench_cli.datasets._images.memory import InMemoryImages
 from normbench_cli.datasets._images.streaming import StreamedImages
-from normbench_cli.engine.protocols import GraphData, ImageData
+from normbench_cli.engine.protocols import GraphData, ImageData, ReadsFiles
 
 
 def as_image_data(data: InMemoryImages | StreamedImages) -> ImageData:
@@ -31,3 +31,8 @@ def test_graphs_are_graph_data_and_no_images() -> None:
     data = make_graph_dataset("TOY", "here", "abcab", torch.tensor([[0, 2, 3], [1, 3, 4]]), [0, 0, 1, 1, 1], [0, 1])
     assert isinstance(data, GraphData)
     assert not isinstance(data, ImageData)
+
+
+def test_only_batches_that_are_read_from_files_can_be_damaged() -> None:
+    data = DATASETS.build("digits:size=8")
+    assert not isinstance(data.batches(data.train, 8, torch.device("cpu")), ReadsFiles)

@@ -28,10 +28,8 @@ class Noise:
         return Batches(split, batch_size, self.shape)
 
 class Batches:
-    damaged = None
-
     def __init__(self, split, batch_size, shape):
-        self.split, self.batch_size, self.shape, self.examples = split, batch_size, shape, len(split)
+        self.split, self.batch_size, self.shape = split, batch_size, shape
 
     def __len__(self):
         return len(self.split) // self.batch_size

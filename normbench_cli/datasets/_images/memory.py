@@ -70,8 +70,6 @@ class InMemoryImages:
 class InMemoryBatches(ImageBatches):
     """Batches of a split that lives on the device."""
 
-    damaged: dict[str, str] | None = None  # no files are read
-
     def __init__(
         self,
         data: InMemoryImages,
