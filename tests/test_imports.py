@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
     "operations": set(),
     **{name: set() for name in COMPONENTS},
     "attacks": {"model_state"},
-    "norms": {"operations"},
+    "norms": {"device", "operations"},
     "models": {"device"},
     "datasets": {"device"},
     **{name: set() for name in ANYONE},

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from normbench_cli import fast_paths
+from normbench_cli.device import pick_device
 
 LARGE = 2**20  # elements; below, starting a compiler costs more than it will save
 LARGE_MATRIX = 40_000  # the same for a kernel that is made once for all numbers of rows
@@ -231,8 +232,7 @@ def has_batch_norm_operators(device: torch.device) -> bool:
 
 def try_fast_paths() -> None:
     """Try each fast path of this file once, on the CPU and on the accelerator if there is one."""
-    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
-    for device in filter(None, (torch.device("cpu"), accelerator)):
+    for device in dict.fromkeys((torch.device("cpu"), pick_device())):
         has_batch_norm_operators(device)
         for open_rows in (False, True) if os.environ.get("NORMBENCH_COMPILE") != "never" else ():
             fast_paths.passes(_path_of(device, open_rows), partial(_try_inductor, device, open_rows), UNCOMPILED)
