@@ -57,7 +57,7 @@ def test_no_row_has_a_gradient_along_itself(norm: str) -> None:
 
 
 @pytest.mark.parametrize("norm", ["layernorm:eps=1e-12", "groupnorm:groups=2,eps=1e-12", "spectralnorm"])
-def test_elsewhere_the_layer_has_none_but_its_rows_do(norm: str) -> None:
+def test_only_the_whole_layer_has_no_gradient_along_itself(norm: str) -> None:
     rows, layer = along(norm)
     assert layer.abs() < 1e-6
     assert rows.abs().max() > 0.01
@@ -84,5 +84,5 @@ def test_without_weight_decay_the_weights_never_get_shorter(norm: str, momentum:
 
 
 @pytest.mark.parametrize("norm", ["batchnorm:eps=1e-12", "weightnorm"])
-def test_with_weight_decay_they_do(norm: str) -> None:
+def test_with_weight_decay_the_weights_get_shorter(norm: str) -> None:
     assert steps_down(norm, 0.0, decay=0.05) > 100

@@ -18,8 +18,8 @@ class BatchNorm(_BatchNorm):
 
     Torch's own layer: it normalizes with the biased variance and stores the unbiased one.
 
-    num_features: channels; eps: added to the variance; momentum: weight of a new batch in the running statistics;
-    affine: learn gamma and beta.
+    num_features: channels; eps: added to the variance; affine: learn gamma and beta
+    momentum: weight of the new batch in the running statistics
     """
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True) -> None:
@@ -27,4 +27,4 @@ class BatchNorm(_BatchNorm):
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:
-            raise ValueError(f"batchnorm needs (N, C, ...), and the input has {input.dim()} dimension(s)")
+            raise ValueError(f"batchnorm needs an input (N, C, ...), not one of {input.dim()} dimension(s)")

@@ -14,12 +14,13 @@ from normbench_cli.registry import NORMS
 EPS = 1e-5  # added to the length, as the authors do
 
 
-class CentredDirection(nn.Module):
+class CenteredDirection(nn.Module):
     """w -> scale (w - mean) / (||w - mean|| + eps)."""
 
     def __init__(self, weight: Tensor, axis: int, scale: float, learn_scale: bool) -> None:
         super().__init__()
-        self.axis, self.scale = axis, scale
+        self.axis = axis
+        self.scale = scale
         shape = [size if dim == axis else 1 for dim, size in enumerate(weight.shape)]
         start = torch.full(shape, scale, dtype=weight.dtype, device=weight.device)
         self.learned = nn.Parameter(start) if learn_scale else None
@@ -39,15 +40,15 @@ def centeredweightnorm(op: nn.Module, scale: float = 1.414, learn_scale: bool = 
 
         w = scale (v - mean(v)) / (||v - mean(v)||_2 + 1e-5)        per filter
 
-    As in the authors' code; "New Interpretations of Normalization Methods" prints it without scale (scale=1).  There
-    "WS = sqrt(n) CWN" holds for weight standardization with the biased deviation; with the usual unbiased one the
-    factor is sqrt(n - 1) (E18).
+    As in the authors' code; "New Interpretations of Normalization Methods" prints it without scale (scale=1).  Its
+    "WS = sqrt(n) CWN" holds for weight standardization with the biased standard deviation; with the unbiased one of the
+    authors' code the factor is sqrt(n - 1) (E18).
 
-    op: the convolution or linear layer; it is changed in place and returned.
-    scale: length of every filter; learn_scale: let every filter learn its own, beginning there.
+    op: the convolution or linear layer; changed in place and returned
+    scale: length of every filter; learn_scale: learn the length of each filter, starting from scale
     """
     if scale <= 0:
-        raise ValueError(f"scale = {scale:g}: the length of a filter is above 0")
+        raise ValueError(f"scale = {scale:g}: the length of a filter must be above 0")
     axis = filter_axis(op)
-    register_parametrization(op, "weight", CentredDirection(cast(Tensor, op.weight), axis, scale, learn_scale))
+    register_parametrization(op, "weight", CenteredDirection(cast(Tensor, op.weight), axis, scale, learn_scale))
     return op

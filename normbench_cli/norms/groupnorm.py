@@ -1,4 +1,4 @@
-"""Group normalization: between layer and instance normalization."""
+"""Group normalization, between layer and instance normalization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instance normalization: every channel of every sample for itself."""
+"""Instance normalization: every channel of every sample on its own."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class InstanceNorm(GroupNormBase):
 
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (spatial), per sample and channel
 
-    Equals torch's InstanceNorm without running statistics, the same in training and evaluation, computed as groups of
-    one channel, which keeps channels-last memory.  An instance of one value, as in a network without positions, is its
-    own mean: y = beta and the gradient is 0, where torch's layer refuses to train.
+    Equals torch's InstanceNorm without running statistics, the same in training and evaluation.  Computed as groups of
+    one channel, which preserves the channels-last memory format.  An instance of one value, as in a network without
+    spatial dimensions, is its own mean: y = beta and the gradient is 0, where torch's layer refuses to train.
 
-    num_features: channels; eps: added to the variance; affine: learn gamma and beta (torch's default is not to).
+    num_features: channels; eps: added to the variance; affine: learn gamma and beta (torch's default is not to)
     """
 
     def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""Layer normalization for networks of convolutions: a sample is one group."""
+"""Layer normalization for convolutional networks: each sample is one group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class LayerNorm(GroupNormBase):
     layer does not depend on the size of the image.  Operations before it: <W, dL/dW> = 0 for the layer as a whole, not
     for each row as Lemma 3 of "New Interpretations of Normalization Methods" says (E16).
 
-    num_features: channels; eps: added to the variance; affine: learn gamma and beta.
+    num_features: channels; eps: added to the variance; affine: learn gamma and beta
     """
 
     def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = True) -> None:

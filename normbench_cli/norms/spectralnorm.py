@@ -15,11 +15,11 @@ def spectralnorm(op: nn.Module, iterations: int = 1, eps: float = 1e-12) -> nn.M
 
         w = v / sigma(v)        sigma: largest singular value of v as (filters, the rest)
 
-    Torch's own parametrization: sigma by power iteration, continued at every use in training and kept in buffers.  A
-    weight of zeros only has no direction and gives NaN.  <W, dL/dW> = 0 for the layer as a whole, not for each row as
+    Torch's own parametrization: sigma by power iteration, continued in every forward pass of training from vectors kept
+    in buffers.  A weight of zeros gives NaN.  <W, dL/dW> = 0 for the layer as a whole, not for each row as
     Lemma 3 of "New Interpretations of Normalization Methods" says (E16).
 
-    op: the convolution or linear layer; it is changed in place and returned.
-    iterations: power iterations a use; eps: smallest length of the singular vectors.
+    op: the convolution or linear layer; changed in place and returned
+    iterations: power iterations per forward pass; eps: smallest length of the singular vectors
     """
     return spectral_norm(op, n_power_iterations=iterations, eps=eps, dim=filter_axis(op))

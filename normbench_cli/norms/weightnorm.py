@@ -1,4 +1,4 @@
-"""Weight normalization: length and direction of every filter learned apart."""
+"""Weight normalization: length and direction of every filter are learned separately."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SMALLEST = 1e-12
 
 
 class LengthAndDirection(nn.Module):
-    """(g, v) -> g v / ||v||, at first with g = ||v||."""
+    """(g, v) -> g v / ||v||, initially with g = ||v||."""
 
     def __init__(self, axis: int) -> None:
         super().__init__()
@@ -29,12 +29,12 @@ class LengthAndDirection(nn.Module):
 def weightnorm(op: nn.Module) -> nn.Module:
     """Weight normalization: the length and the direction of every filter are parameters of their own.
 
-        w = g v / ||v||_2        per filter, g begins at ||v||
+        w = g v / ||v||_2        per filter, initially g = ||v||
 
-    Torch's parametrization gives NaN for a filter of zeros; here ||v|| is at least 1e-12, so such a filter stays zero,
-    and everywhere else the two agree to rounding.  A transposed convolution's filters lie along its second dimension.
+    Torch's parametrization gives NaN for a filter of zeros.  Here ||v|| is at least 1e-12, so such a filter stays zero;
+    everywhere else the two agree to rounding.  A transposed convolution's filters lie along its second dimension.
 
-    op: the convolution or linear layer; it is changed in place and returned.
+    op: the convolution or linear layer; changed in place and returned
     """
     register_parametrization(op, "weight", LengthAndDirection(filter_axis(op)))
     return op

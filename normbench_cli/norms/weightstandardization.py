@@ -10,7 +10,7 @@ from torch.nn.utils.parametrize import register_parametrization
 from normbench_cli.norms._weights.filters import centered, filter_axis, norm_of_filters
 from normbench_cli.registry import NORMS
 
-EPS = 1e-5  # added to the deviation, as the authors do
+EPS = 1e-5  # added to the standard deviation, as the authors do
 SMALLEST = 1e-12
 
 
@@ -19,7 +19,8 @@ class Standardized(nn.Module):
 
     def __init__(self, axis: int, form: str) -> None:
         super().__init__()
-        self.axis, self.form = axis, form
+        self.axis = axis
+        self.form = form
 
     def forward(self, weight: Tensor) -> Tensor:
         values = weight.numel() // weight.shape[self.axis]
@@ -44,13 +45,13 @@ def weightstandardization(op: nn.Module, form: Literal["official", "paper"] = "o
         w = (v - mean(v)) / (sd(v) + 1e-5)        per filter, sd unbiased
 
     Made for operations that a norm follows (`ws+gn`): alone it lets the outputs grow with the size of the filters.
-    "New Interpretations of Normalization Methods" prints the biased sd and no eps, and sqrt(n) times CWN, which holds
-    for that form only; here, as in the authors' code, the factor is sqrt(n - 1) (E18).
+    "New Interpretations of Normalization Methods" prints the biased sd without eps, and WS = sqrt(n) CWN, which holds
+    for that form only; with the unbiased sd of the authors' code the factor is sqrt(n - 1) (E18).
 
-    op: the convolution or linear layer; it is changed in place and returned.
-    form: official (unbiased, 1e-5) or paper (biased, no eps).
+    op: the convolution or linear layer; changed in place and returned
+    form: official (unbiased sd, 1e-5) or paper (biased sd, no eps)
     """
     if form not in ("official", "paper"):
-        raise ValueError(f"form = {form}: it is official or paper")
+        raise ValueError(f"form = {form} is unknown: use official or paper")
     register_parametrization(op, "weight", Standardized(filter_axis(op), form))
     return op

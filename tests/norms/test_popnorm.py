@@ -61,7 +61,7 @@ def test_gradients_of_every_form(form: dict[str, Any], stats: Literal["batch", "
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
-def test_eval_repeats_training_once_the_statistics_are_the_batch(form: dict[str, Any]) -> None:
+def test_evaluation_equals_training_if_the_running_statistics_are_those_of_the_batch(form: dict[str, Any]) -> None:
     torch.manual_seed(0)
     layer, x = POPNorm(4, momentum=1.0, **form), torch.randn(16, 4, 5) + 1
     fill(layer.bias, 0.6)
@@ -69,7 +69,7 @@ def test_eval_repeats_training_once_the_statistics_are_the_batch(form: dict[str,
     assert torch.allclose(layer.eval()(x), y, atol=1e-5)
 
 
-def test_eval_scale_does_not_lag_behind_beta() -> None:
+def test_the_scale_in_evaluation_does_not_lag_behind_beta() -> None:
     layer, x = POPNorm(1, eps=0.0, momentum=1.0), torch.randn(64, 1)
     layer(x)
     fill(layer.bias, 3.0)  # changed after the last training step
