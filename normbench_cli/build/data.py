@@ -35,5 +35,11 @@ def load_graphs(spec: str) -> GraphData:
 @lru_cache(maxsize=2)
 def _load(spec: str, root: Path) -> ImageData | GraphData:
     """`root` is where data sets look for their files: with another NORMBENCH_DATA the data set is read again."""
-    data: ImageData | GraphData = DATASETS.build(spec)
-    return data
+    data = DATASETS.build(spec)
+    if isinstance(data, ImageData | GraphData):
+        return data
+    lacking = [name for name in dir(ImageData) if not name.startswith("_") and not hasattr(data, name)]
+    raise UsageError(
+        f"data set '{spec}' is a {type(data).__name__}, which has no {', '.join(lacking)}",
+        "return something that fulfils ImageData or GraphData of normbench_cli.engine.protocols",
+    )

@@ -24,6 +24,7 @@ from normbench_cli.engine.crossval import assign_folds
 from normbench_cli.engine.events import Notice
 from normbench_cli.engine.protocols import GraphData, ImageData
 from normbench_cli.errors import UsageError
+from normbench_cli.objectives.protocols import LeavesOut
 from normbench_cli.paths import data_root
 from normbench_cli.registry import OBJECTIVES
 
@@ -96,7 +97,8 @@ def needs_compile_trial(config: RunConfig) -> bool:
 
 def config_warnings(config: RunConfig) -> Iterator[str]:
     """Warnings about valid but probably unintended settings."""
-    fraction = getattr(OBJECTIVES.build(config.objective), "eps", 0.0)
+    objective = OBJECTIVES.build(config.objective)
+    fraction = objective.eps if isinstance(objective, LeavesOut) else 0.0
     if 0 < fraction * config.batch_size < 1:
         yield (
             f"{config.objective} leaves out a fraction of {fraction:g}, which is no example of a batch of "

@@ -39,6 +39,10 @@ class Batches:
             inputs = chosen.float().sin().view(-1, 1, 1, 1).expand(-1, *self.shape)
             yield SimpleNamespace(inputs=inputs.contiguous(), labels=chosen % 2, groups=None)
 
+def numbers():
+    """No data set."""
+    return [1, 2]
+
 def flat(norm: str, act: str, num_classes: int, in_channels: int, side: int = 8):
     """A linear model."""
     return nn.Sequential(nn.Flatten(), nn.Linear(in_channels * side * side, num_classes))
@@ -81,3 +85,9 @@ def test_a_run_of_outside_components_is_recorded_by_their_names(normbench: RunCo
     assert metrics["test/accuracy@their_run:shift:by=0"] == metrics["test/accuracy"]
     assert not [name for name in metrics if "clip_only" in name]
     assert normbench("eval", run["id"], "--attack", "their_run:shift").code == 0
+
+
+def test_what_is_not_a_data_set_is_refused_with_what_it_lacks(normbench: RunCommand) -> None:
+    refused = normbench("train", "--data", "their_run:numbers", "--model", "mlp", "--epochs", "1")
+    assert refused.code == 2
+    assert "data set 'their_run:numbers' is a list, which has no batches, channels, classes" in refused.err
