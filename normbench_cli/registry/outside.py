@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
 from importlib import import_module
@@ -36,11 +37,13 @@ def describe_by_name(kind: str, facts_type: type[FactsT], name: str) -> Metadata
     """What ``package.module:attribute`` declares, read from its source; imported only if the source is unusual."""
     module, _, attribute = name.partition(":")
     try:
-        definition = find_definition(module, attribute)
-        defined_as = getattr(definition.node, "name", attribute)
-        for registration in registrations(parse_module(definition.module)):
+        where, node = find_definition(module, attribute)
+        defined_as = getattr(node, "name", attribute)
+        for registration in registrations(parse_module(where)):
             if registration.attribute == defined_as:
-                return describe_registration(kind, facts_type, registration, str(source_file(definition.module)))
+                return describe_registration(kind, facts_type, registration, str(source_file(where)))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.decorator_list:
+            return Metadata(first_line(ast.get_docstring(node)), "", facts_type())
     except Unreadable:
         pass
     return describe_object(kind, facts_type, import_component(kind, name))

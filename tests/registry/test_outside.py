@@ -199,7 +199,9 @@ def test_an_entry_point_has_the_facts_of_its_class_without_being_imported(instal
         "Them 2026",
         "Twice the input, before the operation.",
     )
-    assert NORMS.parse("twice:factor=2").params == {}
+    assert NORMS.parse_norm("twice:factor=2").placement == "after"
+    assert str(NORMS.parse("twice:factor=2")) == "twice"
+    assert NORMS.find("twice").summary == "Twice the input."
     assert "their_norms" not in sys.modules
     assert NORMS.build("leads:factor=4", num_features=2).factor == 4
 
