@@ -82,7 +82,7 @@ class RunConfig:
     amp: Literal["auto", "off", "bf16", "fp16"] = setting(
         "off", "automatic mixed precision; auto: the precision that is fast on this device, which is recorded"
     )
-    device: str = setting("auto", "auto, cpu, cuda, cuda:1, mps, ...", identity=False)
+    device: str = setting("auto", "where to compute: auto, cpu, cuda, cuda:1, mps, ...", identity=False)
     compile: bool | None = setting(
         None, "compile the whole model with torch.compile; by default where the training is long", identity=False
     )

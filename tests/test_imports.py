@@ -23,7 +23,7 @@ ANYONE = {"config", "registry", "recipes", "errors", "paths", "seeds", "fast_pat
 COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions", "schedules"}
 MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
     "__main__": {"cli"},
-    "cli": {"runs", "reporting", "store", "device"},
+    "cli": {"runs", "reporting", "store"},
     "runs": {"build", "corruptions", "datasets", "engine", "measure", "store", "device", "operations"},
     "build": {*COMPONENTS, "engine", "measure", "device", "operations"},
     "engine": {"measure", "device", "model_state"},

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 Row = Mapping[str, str]  # column -> text
+NUMBER = re.compile(r"[+-]?(\d[\d,]*(\.\d*)?(e[+-]?\d+)?|nan|inf)%?(\s|$)")
 
 
 def aligned(rows: Sequence[Row]) -> str:
@@ -26,11 +28,20 @@ def column_names(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(column for row in rows for column in row))
 
 
+def texts_of(rows: Sequence[Row], column: str) -> list[str]:
+    """A column's name and cells."""
+    return [column, *(row.get(column, "") for row in rows)]
+
+
+def longest_line(rows: Sequence[Row], column: str) -> int:
+    return max((len(line) for text in texts_of(rows, column) for line in text.splitlines()), default=0)
+
+
 def longest_word(rows: Sequence[Row], column: str) -> int:
-    texts = [column, *(row.get(column, "") for row in rows)]
-    return max((len(word) for text in texts for word in text.split()), default=0)
+    return max((len(word) for text in texts_of(rows, column) for word in text.split()), default=0)
 
 
 def is_numeric(rows: Sequence[Row], column: str) -> bool:
+    """Whether every cell that is not empty begins with a number, which a unit or an interval may follow."""
     cells = [row[column] for row in rows if row.get(column, "-") not in ("", "-")]
-    return bool(cells) and all(cell.lstrip("+-")[:1].isdigit() or cell[:3] in ("nan", "inf") for cell in cells)
+    return bool(cells) and all(map(NUMBER.match, cells))

@@ -1,4 +1,4 @@
-"""How results are printed: tables for people, one JSON document for programs, hints on stderr."""
+"""How results are printed: tables or one JSON document on stdout, hints on stderr."""
 
 from __future__ import annotations
 

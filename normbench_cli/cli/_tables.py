@@ -48,7 +48,7 @@ def result_row(result: RunResult) -> Row:
 
 
 def setting_cells(config: RunConfig) -> dict[str, str]:
-    """The settings by which people tell runs apart."""
+    """The settings that identify a run in a table."""
     return {name: str(getattr(config, name)) for name in ("norm", "act", "model", "data", "seed")}
 
 
@@ -86,9 +86,11 @@ def print_dry_runs(dry_runs: Sequence[DryRun]) -> None:
     """The settings and norm layers of each configuration, then a row for each with its estimated cost."""
     for one in dry_runs:
         print_table([setting_row(name, value) for name, value in one.config.to_dict().items()])
+        echo("")
         if one.norms:
             print_table([norm_row(norm) for norm in one.norms])
-    print_table([cost_row(one) for one in dry_runs])
+            echo("")
+    print_table([cost_row(one, varying_settings(dry_runs)) for one in dry_runs])
     total = duration(sum(one.estimate.seconds for one in dry_runs))
     echo(f"Nothing was trained or recorded. Training would take about {total} in all, extrapolated from a few steps.")
 
@@ -108,9 +110,15 @@ def norm_row(norm: NormLayer) -> Row:
     }
 
 
-def cost_row(one: DryRun) -> Row:
+def varying_settings(dry_runs: Sequence[DryRun]) -> list[str]:
+    """The settings that tell the dry runs apart; the norm of a single one."""
+    names = (*GRID_FIELDS, "seed")
+    return [name for name in names if len({getattr(one.config, name) for one in dry_runs}) > 1] or ["norm"]
+
+
+def cost_row(one: DryRun, settings: Sequence[str]) -> Row:
     return {
-        **{name: str(getattr(one.config, name)) for name in (*GRID_FIELDS, "seed")},
+        **{name: str(getattr(one.config, name)) for name in settings},
         "fingerprint": one.config.fingerprint(),
         "parameters": f"{one.parameters:,}",
         "norm layers": str(len(one.norms)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from rich.box import SIMPLE_HEAD
@@ -10,31 +10,53 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from normbench_cli.cli._columns import Row, column_names, is_numeric, longest_word
+from normbench_cli.cli._columns import Row, column_names, is_numeric, longest_line, longest_word
+
+GAP = 2  # between columns
 
 
 def draw_table(rows: Sequence[Row], title: str = "", caption: str = "") -> None:
-    """On a narrow terminal cells fold, between words if that is enough; numbers fold last, since a number in two
-    lines would be misread."""
+    """On a narrow terminal cells fold between words; where that is not enough, the table is drawn in parts."""
     console = Console()
-    table = Table(
-        title=title or None,
-        caption=caption or None,
-        title_justify="left",
-        caption_justify="left",
-        box=SIMPLE_HEAD,
-        collapse_padding=True,
-    )
-    columns = column_names(rows)
-    widths = {column: longest_word(rows, column) for column in columns}
-    words_fit = sum(widths.values()) + 2 * len(widths) + 6 <= console.width  # with the gaps and the edges
-    for column in columns:
-        numeric = is_numeric(rows, column)
-        side: Literal["left", "right"] = "right" if numeric else "left"
-        one_number = numeric and not any(" " in row.get(column, "") for row in rows)
-        least = widths[column] if words_fit else None
-        keep_whole = one_number and not words_fit
-        table.add_column(Text(column), justify=side, no_wrap=keep_whole, min_width=least, overflow="fold")
+    words = {column: longest_word(rows, column) for column in column_names(rows)}
+    lines = {column: longest_line(rows, column) for column in words}
+    if title:
+        console.print(Text(title, style="bold"))
+    for number, columns in enumerate(parts_that_fit(words, console.width)):
+        if number:
+            console.print()
+        console.print(make_table(rows, reduced({column: lines[column] for column in columns}, words, console.width)))
+    if caption:
+        console.print()
+        console.print(Text(caption))
+
+
+def parts_that_fit(widths: Mapping[str, int], available: int) -> list[list[str]]:
+    """The columns in parts of at most this width, each with the first column, which names the row."""
+    first, rest = list(widths)[:1], list(widths)[1:]
+    parts = [first.copy()]
+    for column in rest:
+        used = sum(widths[one] + GAP for one in parts[-1])
+        if used + widths[column] > available and len(parts[-1]) > 1:
+            parts.append(first.copy())
+        parts[-1].append(column)
+    return parts
+
+
+def reduced(widths: Mapping[str, int], least: Mapping[str, int], available: int) -> dict[str, int]:
+    """The widths that fill the terminal: the widest column gives first, below its longest word only if it must."""
+    found = dict(widths)
+    for _ in range(sum(found.values()) + GAP * (len(found) - 1) - available):
+        wider = [column for column in found if found[column] > least[column]] or list(found)
+        found[max(wider, key=found.__getitem__)] -= 1
+    return found
+
+
+def make_table(rows: Sequence[Row], widths: Mapping[str, int]) -> Table:
+    table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
+    for column, width in widths.items():
+        side: Literal["left", "right"] = "right" if is_numeric(rows, column) else "left"
+        table.add_column(Text(column), justify=side, width=width, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(row.get(column, "")) for column in columns))
-    console.print(table)
+        table.add_row(*(Text(row.get(column, "")) for column in widths))
+    return table

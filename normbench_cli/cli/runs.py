@@ -102,8 +102,14 @@ def row_of(row: Mapping[Any, Any], accuracy: float | None) -> dict[str, str]:
         **{name: str(row[name]) for name in ("norm", "act", "model", "data", "seed")},
         **({"tag": row["tag"]} if row["tag"] else {}),
         "accuracy": percent(accuracy),
-        "started": f"{row['started_at'].astimezone():%Y-%m-%d %H:%M}",
+        "started": short_time(row["started_at"].astimezone()),
     }
+
+
+def short_time(moment: datetime) -> str:
+    """With the clock time in this year, with the year in others, as `ls` does."""
+    this_year = moment.year == datetime.now().year
+    return f"{moment:%m-%d %H:%M}" if this_year else f"{moment:%Y-%m-%d}"
 
 
 @app.command("show", cls=Command)

@@ -88,7 +88,8 @@ def train(
     if common.json:
         print_json({"runs": [result.to_json() for result in results]})
     else:
-        print_results(results)
+        if results:
+            print_results(results)
         if len(cells) > 1:
             skipped = len(cells) - len(results)
             echo(f"{len(results)} new, {skipped} already finished" + (" (--rerun trains them again)" * bool(skipped)))

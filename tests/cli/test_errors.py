@@ -130,8 +130,9 @@ def test_an_unknown_run_is_named(normbench: RunCommand, recorded: Path, command:
     assert_one_line(normbench(*command, "ffffffffff"), 1, "ffffffffff", "normbench runs list")
 
 
-def test_debug_shows_the_traceback(normbench: RunCommand) -> None:
-    assert "Traceback" in normbench("train", "--lr", "nan", "--debug").err
+@pytest.mark.parametrize("words", [["--lr", "nan"], ["--no-such-option"], ["--epochs", "many"]], ids=" ".join)
+def test_debug_shows_the_traceback_also_of_errors_in_options(normbench: RunCommand, words: list[str]) -> None:
+    assert "Traceback" in normbench("train", *words, "--debug").err
 
 
 def test_an_unexpected_exception_is_one_line_too(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:

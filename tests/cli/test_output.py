@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from normbench_cli.cli._columns import aligned
+from normbench_cli.cli._columns import aligned, is_numeric
 from normbench_cli.cli._output import hint, print_json, print_table
 
 ROWS = [{"name": "a", "value": "1.50"}, {"name": "longer", "value": "-"}, {"name": "c", "value": "-20", "more": "x\ny"}]
@@ -43,6 +44,22 @@ def test_a_terminal_gets_a_drawn_table_without_markup(monkeypatch: pytest.Monkey
     assert "─" in shown
 
 
+@pytest.mark.parametrize(
+    ("cells", "numeric"),
+    [
+        (["1.50", "-20", "-", ""], True),
+        (["93.61%", "2,035", "1e-05", "nan", "+inf"], True),
+        (["91.00 ± 1.00 (n=3)", "45.8 MiB", "0.97 [0.95, 1.02]"], True),
+        (["8c1f332f", "04fe0229"], False),
+        (["2026-11-19"], False),
+        (["-"], False),
+    ],
+    ids=str,
+)
+def test_columns_of_numbers_are_recognized(cells: list[str], numeric: bool) -> None:
+    assert is_numeric([{"column": cell} for cell in cells], "column") is numeric
+
+
 def test_on_a_narrow_terminal_words_stay_whole_as_long_as_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", stdout := Terminal())
     monkeypatch.setenv("TERM", "xterm")
@@ -50,6 +67,18 @@ def test_on_a_narrow_terminal_words_stay_whole_as_long_as_they_fit(monkeypatch: 
     monkeypatch.setenv("COLUMNS", "46")
     print_table([row])
     assert {"ea8a4100", "batchnorm", "0.0268"} <= set(stdout.getvalue().split())
+
+
+def test_a_table_too_wide_for_the_terminal_is_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", stdout := Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "30")
+    row = {"run": "ea8a4100", "norm": "batchnorm", "status": "finished", "accuracy": "93.61%", "step ms": "32.2"}
+    print_table([row, row])
+    shown = re.sub(r"\x1b\[[\d;]*m", "", stdout.getvalue())
+    assert max(map(len, shown.splitlines())) <= 30
+    assert shown.split().count("ea8a4100") == 4
+    assert {"batchnorm", "finished", "93.61%", "32.2"} <= set(shown.split())
 
 
 @pytest.mark.parametrize("tty", [False, True])
