@@ -11,18 +11,19 @@ from torch import nn
 from normbench_cli.config import RunConfig
 from normbench_cli.device import has_fused_optimizers
 from normbench_cli.errors import UsageError
+from normbench_cli.norms.protocols import weight_decay_group
 from normbench_cli.registry import SCHEDULES
 
 
 def make_optimizer(model: nn.Module, config: RunConfig) -> torch.optim.Optimizer:
-    """The optimizer over two parameter groups: weight decay applies to all parameters except those that carry a
-    ``weight_decay_group`` attribute (DiffPhi's phi, which decay would pull out of its range)."""
-    decayed = [p for p in model.parameters() if not hasattr(p, "weight_decay_group")]
-    undecayed = [p for p in model.parameters() if hasattr(p, "weight_decay_group")]
+    """The optimizer over two groups of parameters: those with weight decay, and those that it must not touch, such as
+    a learned phi, which it would pull out of its range."""
+    decayed = [parameter for parameter in model.parameters() if weight_decay_group(parameter) is None]
+    undecayed = [parameter for parameter in model.parameters() if weight_decay_group(parameter) is not None]
     groups: list[dict[str, Any]] = [{"params": decayed, "weight_decay": config.weight_decay}]
     if undecayed:
         groups.append({"params": undecayed, "weight_decay": 0.0})
-    fused = all(has_fused_optimizers(p.device) for p in decayed)
+    fused = all(has_fused_optimizers(parameter.device) for parameter in decayed)
     if config.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum, fused=fused)
     kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
