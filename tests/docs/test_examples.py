@@ -12,7 +12,9 @@ import pytest
 from tests.support import RunCommand
 
 DOCS = Path(__file__).parents[2] / "normbench_cli" / "docs"
-COMPONENTS = re.findall(r"<!-- example: (\S+), (.+?) -->\n```python\n(.*?)```", (DOCS / "your-own.md").read_text(), re.S)
+COMPONENTS = re.findall(
+    r"<!-- example: (\S+), (.+?) -->\n```python\n(.*?)```", (DOCS / "your-own.md").read_text(), re.S
+)
 SETTINGS = {"--data": "digits:size=8", "--iterations": "2"}
 
 
@@ -59,7 +61,9 @@ def test_an_installed_norm_is_found_by_its_entry_point_and_keeps_its_placement(
 
 
 @pytest.mark.parametrize("page", ["python.md"])
-def test_the_python_examples_run(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_examples_run(
+    page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     code = "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.S))
     values: dict[str, object] = {}
     exec(compile(code, page, "exec"), values)
