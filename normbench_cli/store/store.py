@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
-from sqlalchemy.orm import Session
 
 from normbench_cli import paths
 from normbench_cli.config import GRID_FIELDS
@@ -19,8 +17,9 @@ from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.location import parse_location
 from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.processes import GRACE, is_gone, this_process
-from normbench_cli.store.rows import Measurements, RecordLike, facts_hash, metric_rows, now, series_row
+from normbench_cli.store.rows import Measurements, RecordLike, metric_rows, now, series_row
 from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
+from normbench_cli.store.statements import environment_id, unused_id, update_heartbeat
 from normbench_cli.store.status import STATUSES, WITH_RESULT
 from normbench_cli.store.versions import require_head
 
@@ -225,27 +224,3 @@ class Store(Database):
                 session.execute(delete(Run).where(Run.id == run_id))
             used = select(Run.environment_id)
             session.execute(delete(Environment).where(Environment.id.not_in(used)))
-
-
-def unused_id(session: Session) -> str:
-    run_id = secrets.token_hex(4)
-    while session.get(Run, run_id):
-        run_id = secrets.token_hex(4)
-    return run_id
-
-
-def update_heartbeat(session: Session, run_id: str) -> None:
-    running = update(Run).where(Run.id == run_id, Run.status == "running")
-    session.execute(running.values(heartbeat_at=now()))
-
-
-def environment_id(session: Session, facts: Mapping[str, Any]) -> int:
-    """The row of these facts, added if it does not exist."""
-    key = facts_hash(facts)
-    known = session.scalar(select(Environment.id).where(Environment.hash == key))
-    if known is not None:
-        return known
-    added = Environment(hash=key, facts=dict(facts))
-    session.add(added)
-    session.flush()
-    return added.id
