@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from normbench_cli import paths
+from normbench_cli import paths, store
 from normbench_cli.cli._help import Command
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json
@@ -50,12 +50,11 @@ def check(common: Common) -> int:
       normbench db check
       normbench db check --json
     """
-    from normbench_cli.store import Store
     from normbench_cli.store.check import check_database
 
-    with Store.open(common.db, write=False, sweep=False) as store:
-        health = check_database(store)
-        shown = store.location.shown
+    with store.Store.open(common.db, write=False, sweep=False) as opened:
+        health = check_database(opened)
+        shown = opened.location.shown
     sound = not health.problems
     if common.json:
         print_json({"database": shown, "ok": sound, **vars(health)})

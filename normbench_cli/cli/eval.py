@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from normbench_cli import store
 from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, Settings, common_options, completion, config_options
 from normbench_cli.cli._output import echo, print_json, print_table
@@ -56,16 +57,15 @@ def evaluate(
     """
     from normbench_cli.cli._progress import evaluation_progress
     from normbench_cli.runs import evaluate as use_case
-    from normbench_cli.store import Store
 
     conditions = use_case.parse_conditions(attack or [], corruption or [])
     cases = conditions.corruptions
     with (
-        Store.open(common.db, create=False) as store,
+        store.Store.open(common.db, create=False) as opened,
         evaluation_progress(len(cases) * len(runs), quiet=common.quiet) as on_event,
     ):
         device = settings.get("device", "auto")
-        results = use_case.evaluate_runs(runs, conditions, store, device=device, on_event=on_event)
+        results = use_case.evaluate_runs(runs, conditions, opened, device=device, on_event=on_event)
     if common.json:
         print_json({"runs": [result.to_json() for result in results]})
         return EXIT_OK

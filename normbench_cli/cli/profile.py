@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from normbench_cli import store
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.cli._output import echo, print_json, print_table
 from normbench_cli.errors import EXIT_OK, UsageError
@@ -77,7 +78,6 @@ def profile(
       normbench profile --norm popnorm --only model --model resnet18 --precision 2%
     """
     from normbench_cli.runs import profile as use_case
-    from normbench_cli.store import Store
 
     plan = use_case.plan_profile(
         [spec for text in settings.pop("norm", [DEFAULT_NORM]) for spec in split_list(text)],
@@ -88,8 +88,8 @@ def profile(
         precision=parse_fraction(precision),
         seconds=seconds,
     )
-    with Store.open(common.db) as store:
-        outcome = use_case.run_profile(plan, store)
+    with store.Store.open(common.db) as opened:
+        outcome = use_case.run_profile(plan, opened)
     if common.json:
         print_json(outcome)
     else:

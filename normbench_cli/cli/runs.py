@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from normbench_cli import paths
+from normbench_cli import paths, store
 from normbench_cli.cli import _options
 from normbench_cli.cli._columns import Row
 from normbench_cli.cli._help import Command
@@ -57,16 +57,16 @@ def list_runs(
       normbench runs list --status failed
       normbench runs list --where norm=popnorm --limit 0
     """
-    from normbench_cli.store import Store, queries
+    from normbench_cli.store import queries
 
     if status is not None and status not in STATUSES:
         raise UsageError(f"'{status}' is not the status of a run", suggest(status, list(STATUSES)))
     accepted = queries.parse_where(where or [])
     try:
-        with Store.open(common.db, write=False) as store:
-            found = queries.runs_frame(store, status=status, tag=tag, where=accepted)
+        with store.Store.open(common.db, write=False) as opened:
+            found = queries.runs_frame(opened, status=status, tag=tag, where=accepted)
             frame = found.head(limit or len(found))
-            values = queries.metrics_frame(store, frame["id"].tolist(), None if common.json else ["test/accuracy"])
+            values = queries.metrics_frame(opened, frame["id"].tolist(), None if common.json else ["test/accuracy"])
     except NoDatabase as error:
         if common.json:
             print_json({"runs": []})
@@ -121,12 +121,12 @@ def show_run(run: _options.RunId, *, common: Common) -> int:
       normbench runs show d322c4f1
       normbench runs show d322 --json
     """
-    from normbench_cli.store import Store, queries
+    from normbench_cli.store import queries
 
-    with Store.open(common.db, write=False) as store:
-        found = store.find(run)
-        metrics = store.latest_metrics(found.id)
-        curve = queries.metrics_frame(store, [found.id], curve=True)
+    with store.Store.open(common.db, write=False) as opened:
+        found = opened.find(run)
+        metrics = opened.latest_metrics(found.id)
+        curve = queries.metrics_frame(opened, [found.id], curve=True)
     epochs = curve.pivot(index="epoch", columns="metric", values="value")
     if common.json:
         by_epoch = [{"epoch": int(epoch), "metrics": row.dropna().to_dict()} for epoch, row in epochs.iterrows()]
@@ -199,14 +199,13 @@ def remove(
       normbench runs rm d322 5e81 --yes
     """
     from normbench_cli.runs.delete import deletable_runs, delete_runs
-    from normbench_cli.store import Store
 
-    with Store.open(common.db, create=False) as store:
-        found = deletable_runs(runs, store, force=force)
+    with store.Store.open(common.db, create=False) as opened:
+        found = deletable_runs(runs, opened, force=force)
         if not yes and not confirmed(list(found.values()), ask=not common.json):
             hint("nothing was removed", common.quiet)
             return EXIT_ERROR
-        delete_runs(list(found), store)
+        delete_runs(list(found), opened)
     if common.json:
         print_json({"removed": list(found)})
     else:

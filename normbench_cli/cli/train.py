@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from normbench_cli import store
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.cli._tables import print_dry_runs, print_results
@@ -123,14 +124,13 @@ def resume_run(run: str, common: Common) -> int:
     """Continue a run that ended early, and print how it ended."""
     from normbench_cli.cli._progress import stopped_by_signals, training_progress
     from normbench_cli.runs import train as use_case
-    from normbench_cli.store import Store
 
     with (
-        Store.open(common.db, create=False) as store,
+        store.Store.open(common.db, create=False) as opened,
         stopped_by_signals(),
         training_progress(1, quiet=common.quiet) as on_event,
     ):
-        result = use_case.resume_run(run, store, on_event)
+        result = use_case.resume_run(run, opened, on_event)
     if common.json:
         print_json({"runs": [result.to_json()]})
     else:
