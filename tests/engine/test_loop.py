@@ -17,7 +17,7 @@ from normbench_cli.engine.loop import fit
 from normbench_cli.engine.training import Training
 
 TINY: dict[str, Any] = {"data": "digits:size=8", "batch_size": 256, "model": "mlp:size=8,width=16"}
-PLAIN: dict[str, Any] = {"model": "resnet20", "norm": "batchnorm", "epochs": 1, "schedule": "constant", "lr": 0.05}
+PLAIN: dict[str, Any] = {"norm": "batchnorm", "epochs": 1, "schedule": "constant", "lr": 0.05}
 
 
 def make(**settings: Any) -> Training:
