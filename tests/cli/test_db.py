@@ -86,7 +86,7 @@ def test_check_finds_damage(normbench: RunCommand, enter: Callable[..., Any], ho
 def test_check_names_runs_whose_process_is_gone_and_changes_nothing(
     normbench: RunCommand, enter: Callable[..., Any], home: Path
 ) -> None:
-    run_id = enter(0.5, state="running")
+    run_id = enter(0.5, status="running")
     change(home / "normbench.db", "UPDATE runs SET pid = 4194305, heartbeat_at = '2026-01-01 00:00:00.000000'")
     for _ in range(2):
         ended = normbench("db", "check")

@@ -60,8 +60,8 @@ def test_a_single_run_has_no_sd_and_json_no_nan(normbench: RunCommand, enter: Ca
 
 def test_unfinished_runs_are_counted_beside_the_mean(normbench: RunCommand, enter: Callable[..., Any]) -> None:
     enter(0.5, seed=0)
-    enter(0.1, seed=1, state="diverged")
-    enter(0.1, seed=2, state="failed")
+    enter(0.1, seed=1, status="diverged")
+    enter(0.1, seed=2, status="failed")
     assert "50.00 (n=1)" in normbench("report").out
     assert "1 diverged, 1 failed" in normbench("report").out
 

@@ -160,7 +160,7 @@ def test_a_run_cannot_be_resumed_twice_at_once(
 def test_a_run_resumed_during_a_sweep_is_not_marked_interrupted(
     enter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_id = enter(0.5, state="running")
+    run_id = enter(0.5, status="running")
 
     def dead_and_resumed_at_once(run: Any, *_: Any) -> bool:
         with Store.open(sweep=False) as other:

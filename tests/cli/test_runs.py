@@ -36,7 +36,7 @@ def test_list_shows_the_newest_first(normbench: RunCommand, enter: Callable[...,
 )
 def test_list_filters(normbench: RunCommand, enter: Callable[..., Any], words: list[str]) -> None:
     enter(0.5, norm="none")
-    wanted = enter(0.5, norm="batchnorm", tag="t", state="failed")
+    wanted = enter(0.5, norm="batchnorm", tag="t", status="failed")
     assert listed(normbench("runs", "list", *words)) == [wanted]
 
 
@@ -93,7 +93,7 @@ def test_show_as_json(normbench: RunCommand, enter: Callable[..., Any]) -> None:
 
 
 def test_show_of_a_run_without_metrics(normbench: RunCommand, enter: Callable[..., Any]) -> None:
-    assert normbench("runs", "show", enter(state="failed")).code == 0
+    assert normbench("runs", "show", enter(status="failed")).code == 0
 
 
 def test_rm_removes_rows_and_folder(normbench: RunCommand, enter: Callable[..., Any], home: Path) -> None:
@@ -116,7 +116,7 @@ def test_rm_of_an_unknown_run_removes_nothing(normbench: RunCommand, enter: Call
 
 
 def test_rm_refuses_a_running_run(normbench: RunCommand, enter: Callable[..., Any]) -> None:
-    run_id = enter(0.5, state="running")
+    run_id = enter(0.5, status="running")
     ended = normbench("runs", "rm", run_id, "--yes")
     assert ended.code == 1
     assert "--force" in ended.err
