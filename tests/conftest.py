@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from hypothesis import settings
 
 from tests.support import CommandResult, RunCommand
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # the workers share the cores; read when torch is imported
 settings.register_profile("any machine", deadline=None)  # however busy it is
 settings.load_profile("any machine")
 
