@@ -46,7 +46,7 @@ def from_columns(flat: Tensor, x: Tensor) -> Tensor:
 def detach_view(y: Tensor) -> Tensor:
     """The same memory without the view relation.  Autograd forbids in-place changes (``y.relu_()``) of a view that a
     custom function returns; a compiler has no views to detach."""
-    return y if torch.compiler.is_compiling() else y.data
+    return y if torch.compiler.is_compiling() else y.detach()
 
 
 def per_channel(values: Tensor, flat: Tensor) -> Tensor:
