@@ -46,7 +46,9 @@ def ensure_writable(folder: Path, name: str, to: str = "a folder") -> None:
     name: the variable or option that sets it; to: what it should be set to, for the message.
     """
     do = f"set {name} to {to} that you may write to"
-    nearest = next((place for place in (folder, *folder.absolute().parents) if os.path.exists(place)), folder)
+    # os.path.exists, unlike Path.exists, is False where a parent may not be searched
+    existing = (place for place in (folder, *folder.absolute().parents) if os.path.exists(place))  # noqa: PTH110
+    nearest = next(existing, folder)
     if nearest.is_dir() and read_only(nearest):  # checked first, so that nothing is left behind
         raise NormbenchError(f"the folder {nearest} is not writable", do)
     try:

@@ -33,7 +33,7 @@ def load_graphs(spec: str) -> GraphData:
 
 
 @lru_cache(maxsize=2)
-def _load(spec: str, root: Path) -> ImageData | GraphData:
+def _load(spec: str, root: Path) -> ImageData | GraphData:  # noqa: ARG001
     """`root` is where data sets look for their files: with another NORMBENCH_DATA the data set is read again."""
     data = DATASETS.build(spec)
     if isinstance(data, ImageData | GraphData):

@@ -121,7 +121,7 @@ def meta_forward(config: RunConfig) -> MetaForward:
 
 
 @lru_cache(maxsize=64)  # runs of a grid that differ in their seed or learning rate have the same network
-def _meta_forward(model: str, norm: str, act: str, data_spec: str, root: Path) -> MetaForward:
+def _meta_forward(model: str, norm: str, act: str, data_spec: str, root: Path) -> MetaForward:  # noqa: ARG001
     config, data = RunConfig(model=model, norm=norm, act=act, data=data_spec), load_data(data_spec)
     try:
         with torch.device("meta"), FlopCounterMode(display=False) as counter:

@@ -10,40 +10,19 @@ import typer
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, print_json, print_table
 from normbench_cli.errors import EXIT_OK, UsageError
-from normbench_cli.registry import (
-    ACTIVATIONS,
-    ATTACKS,
-    CORRUPTIONS,
-    DATASETS,
-    MODELS,
-    NORMS,
-    OBJECTIVES,
-    SCHEDULES,
-    Registry,
-)
+from normbench_cli.registry import REGISTRIES, Registry
 from normbench_cli.registry.entry import Entry
 from normbench_cli.registry.spec import suggest
-
-KINDS: dict[str, Registry[Any]] = {
-    "norms": NORMS,
-    "models": MODELS,
-    "activations": ACTIVATIONS,
-    "data": DATASETS,
-    "objectives": OBJECTIVES,
-    "attacks": ATTACKS,
-    "corruptions": CORRUPTIONS,
-    "schedules": SCHEDULES,
-}
 
 
 def kinds() -> list[str]:
     """The kinds that have components."""
-    return [kind for kind, registry in KINDS.items() if registry.entries]
+    return [kind for kind, registry in REGISTRIES.items() if registry.entries]
 
 
 @common_options
 def list_components(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=", ".join(KINDS) + ".", autocompletion=kinds)],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=", ".join(REGISTRIES) + ".", autocompletion=kinds)],
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print each component's documentation.")] = False,
     *,
     common: Common,
@@ -56,7 +35,7 @@ def list_components(
     """
     if kind not in kinds():
         raise UsageError(f"there is no kind of component '{kind}'", suggest(kind, kinds()))
-    registry = KINDS[kind]
+    registry = REGISTRIES[kind]
     entries = registry.entries.values()
     if common.json:
         print_json({kind: [row_of(entry) | {"parameters": parameters(registry, entry)} for entry in entries]})

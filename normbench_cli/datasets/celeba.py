@@ -44,7 +44,7 @@ def training_transform(image: Image.Image, index: int, draw: int, *, size: int) 
     return random_hflip(image.crop(box).resize((size, size), BILINEAR), index, draw, "crop_flip")
 
 
-def evaluation_transform(image: Image.Image, index: int, draw: int, *, size: int) -> Image.Image:
+def evaluation_transform(image: Image.Image, _index: int, _draw: int, *, size: int) -> Image.Image:
     return image.crop(center_crop_box(image.size)).resize((size, size), BILINEAR)
 
 

@@ -13,6 +13,8 @@ Specs are written ``name:key=value,key=value``; the values are checked against t
 
 from __future__ import annotations
 
+from typing import Any
+
 from normbench_cli.registry.contract import MODULE, Contract
 from normbench_cli.registry.entry import Entry
 from normbench_cli.registry.facts import (
@@ -36,6 +38,7 @@ __all__ = [
     "MODELS",
     "NORMS",
     "OBJECTIVES",
+    "REGISTRIES",
     "SCHEDULES",
     "Entry",
     "NormSpec",
@@ -80,3 +83,13 @@ SCHEDULES = Registry(
     Contract(function_of=("progress",), bound=True),
     supplied=("progress",),
 )
+REGISTRIES: dict[str, Registry[Any]] = {  # by the words of `normbench list`
+    "norms": NORMS,
+    "models": MODELS,
+    "activations": ACTIVATIONS,
+    "data": DATASETS,
+    "objectives": OBJECTIVES,
+    "attacks": ATTACKS,
+    "corruptions": CORRUPTIONS,
+    "schedules": SCHEDULES,
+}

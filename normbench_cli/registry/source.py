@@ -50,7 +50,7 @@ def parse_module(module: str) -> ast.Module:
 
 
 @lru_cache(maxsize=256)
-def parse_file(file: Path, modified: int) -> ast.Module:
+def parse_file(file: Path, modified: int) -> ast.Module:  # noqa: ARG001
     """The syntax tree; `modified` makes a changed file a new one."""
     try:
         return ast.parse(file.read_text(encoding="utf-8"))

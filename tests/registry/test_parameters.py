@@ -8,33 +8,12 @@ from typing import Any, Literal, Optional
 
 import pytest
 
-from normbench_cli.registry import (
-    ACTIVATIONS,
-    ATTACKS,
-    CORRUPTIONS,
-    DATASETS,
-    MODELS,
-    NORMS,
-    OBJECTIVES,
-    SCHEDULES,
-    Entry,
-    Registry,
-)
+from normbench_cli.registry import REGISTRIES, Entry
 from normbench_cli.registry.facts import ScheduleFacts
 from normbench_cli.registry.parameters import REQUIRED, inspect_signature, read_signature
 from normbench_cli.registry.source import Unreadable, find_definition, source_file
 
-REGISTRIES: list[Registry[Any]] = [
-    ACTIVATIONS,
-    ATTACKS,
-    CORRUPTIONS,
-    DATASETS,
-    MODELS,
-    NORMS,
-    OBJECTIVES,
-    SCHEDULES,
-]
-EVERY = [entry for registry in REGISTRIES for entry in registry.entries.values()]
+EVERY = [entry for registry in REGISTRIES.values() for entry in registry.entries.values()]
 
 
 @pytest.mark.parametrize("entry", EVERY, ids=lambda entry: f"{entry.kind} {entry.name}")

@@ -81,7 +81,7 @@ def record_run(
         if args and isinstance(args[0], Tensor):
             inputs.append((module, args[0].grad_fn))
 
-    def after(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
+    def after(module: nn.Module, _args: tuple[Any, ...], output: Tensor) -> None:
         origins.setdefault(output.grad_fn, module)  # an identity's output was made by the operation before it
 
     hooks = [m.register_forward_pre_hook(before) for m in watched] + [m.register_forward_hook(after) for m in watched]
