@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from normbench_cli.cli.list import KINDS
+from normbench_cli.registry import REGISTRIES
 from tests.support import RunCommand
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", REGISTRIES)
 def test_list_shows_every_component(normbench: RunCommand, kind: str) -> None:
     rows = json.loads(normbench("list", kind, "--json").out)[kind]
     names = [row["name"] for row in rows]
-    assert names == list(KINDS[kind].entries)
+    assert names == list(REGISTRIES[kind].entries)
     assert all({"name", "aliases", "what", "paper", "parameters"} == set(row) for row in rows)
     table = normbench("list", kind).out
     assert all(name in table for name in names)
