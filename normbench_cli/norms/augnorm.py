@@ -85,9 +85,8 @@ class AugNorm(RunningStatsNorm, SolverLayer):
         y, mu, var, offset, totals = normalize_about_median(
             x, self.weight, self.bias, self.phi_tensor(), self.start, self.solver_totals, self.solver_options(x)
         )
-        with torch.no_grad():
-            self.solver_totals.copy_(totals)
-            self.start.lerp_(offset.to(self.start.dtype), 0.5)
+        self.solver_totals.copy_(totals)
+        self.start.lerp_(offset.to(self.start.dtype), 0.5)
         return y, mu, var
 
     @torch.no_grad()

@@ -1,4 +1,4 @@
-"""GraphNorm: statistics over the nodes of each graph, and a learned share of the mean."""
+"""The layer `graphnorm`: statistics over the nodes of each graph, and a learned fraction of the mean."""
 
 from __future__ import annotations
 
@@ -11,28 +11,31 @@ from normbench_cli.registry import NORMS
 
 @NORMS.register("graphnorm", paper="Cai et al. 2021", placement="after", graphs=True)
 class GraphNorm(nn.Module):
-    """GraphNorm: every feature of every graph, less a learned share of its mean, scaled to second moment one.
+    """GraphNorm: each feature of each graph minus a learned fraction of its mean, scaled to second moment one.
 
         s = x - alpha mean(x),   y = gamma s / sqrt(mean(s^2) + eps) + beta        over a graph's nodes, per feature
 
-    As in the authors' code: mean(s^2) is the moment about alpha mean(x), not the variance, and eps = 1e-6 stands inside
-    the root.  The same in training and evaluation.  A graph of one node keeps s = (1 - alpha) x.
+    As in the authors' code: mean(s^2) is the moment about alpha mean(x), not the variance, and eps = 1e-6 is inside the
+    root.  The same in training and evaluation.  In a graph of one node s = (1 - alpha) x.
 
-    num_features: features of a node; eps: added to the moment; affine: learn gamma and beta; alpha is always learned.
+    num_features: features of a node
+    eps: added to the moment
+    affine: learn gamma and beta; alpha is always learned
     """
 
     def __init__(self, num_features: int, eps: float = 1e-6, affine: bool = True) -> None:
         super().__init__()
-        self.num_features, self.eps = num_features, eps
+        self.num_features = num_features
+        self.eps = eps
         self.weight = nn.Parameter(torch.ones(num_features)) if affine else None
         self.bias = nn.Parameter(torch.zeros(num_features)) if affine else None
         self.alpha = nn.Parameter(torch.ones(num_features))
 
     def forward(self, x: Tensor, batch: Tensor | None = None, num_graphs: int | None = None) -> Tensor:
-        """x: (nodes, features); batch: the graph of each node, all one graph if left out; num_graphs: how many graphs,
-        which saves a look at `batch` (and, on an accelerator, a wait)."""
+        """x: (nodes, features); batch: (nodes), the graph of each node, by default one graph; num_graphs: saves reading
+        `batch`, for which an accelerator would wait."""
         if x.ndim != 2 or x.shape[1] != self.num_features:
-            raise ValueError(f"graphnorm needs (nodes, {self.num_features}), and the input is {tuple(x.shape)}")
+            raise ValueError(f"expected (nodes, {self.num_features}), got {tuple(x.shape)}: check num_features")
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         if batch is None:
             s = wide - self.alpha * wide.mean(0)

@@ -45,7 +45,7 @@ def test_each_segment_finds_its_own_median(phi: float, tied: bool) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("phi", [1.2, 1.5, torch.tensor([1.1, 1.3, 1.7, 2.0, 4.0])])
-def test_searching_for_the_last_ones_alone_changes_nothing(phi: Tensor | float, dtype: torch.dtype) -> None:
+def test_searching_for_the_last_medians_alone_gives_the_same(phi: Tensor | float, dtype: torch.dtype) -> None:
     torch.manual_seed(0)
     batch = torch.randint(0, 40, (300,))  # in no order, and the last segments are empty
     x = torch.cat([torch.randn(200, 5), torch.randint(0, 3, (100, 5))]).to(dtype)
@@ -66,7 +66,7 @@ def test_gradients(learn_phi: bool) -> None:
     assert gradcheck(call, (x, *values))
 
 
-def test_number_of_graphs_and_single_graph_are_worked_out() -> None:
+def test_number_of_graphs_is_read_from_the_batch_where_it_is_not_given() -> None:
     layer, x = AugGraphNorm(3), torch.randn(13, 3)
     assert torch.equal(layer(x, BATCH), layer(x, BATCH, 4))
     alone = torch.zeros(13, dtype=torch.long)
@@ -75,7 +75,7 @@ def test_number_of_graphs_and_single_graph_are_worked_out() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"learn_phi": True}, {"solver": "newton:iterations=30"}])
-def test_graphs_without_nodes_change_nothing(options: dict[str, Any]) -> None:
+def test_graphs_without_nodes_do_not_change_the_output_or_gradients(options: dict[str, Any]) -> None:
     torch.manual_seed(0)
     layer, x, batch = AugGraphNorm(3, **options), torch.randn(13, 3), BATCH * 2
     found = []
@@ -86,7 +86,7 @@ def test_graphs_without_nodes_change_nothing(options: dict[str, Any]) -> None:
     torch.testing.assert_close(*found)
 
 
-def test_nothing_is_read_on_the_way() -> None:
+def test_forward_and_backward_read_no_value() -> None:
     layer = AugGraphNorm(3).to("meta")
     x = torch.randn(13, 3, device="meta", requires_grad=True)
     layer(x, BATCH.to("meta"), 4).sum().backward()

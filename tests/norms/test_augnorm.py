@@ -1,4 +1,4 @@
-"""AugNorm: BatchNorm at phi = 2, right gradients, unbroken by hard inputs, ready for compilers and accelerators."""
+"""AugNorm: BatchNorm at phi = 2, right gradients, unbroken by hard inputs, fit for compilers and accelerators."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_compiled_equals_eager(last: bool, monkeypatch: pytest.MonkeyPatch) -> N
         assert torch.allclose(a, b, atol=2e-5)
 
 
-def test_centre_and_running_statistics() -> None:
+def test_center_and_running_statistics() -> None:
     layer, x = AugNorm(4, momentum=1.0), inputs((16, 4, 5, 5))
     mu = generalized_median(x, 1.5, (0, 2, 3))
     y = layer(x)
@@ -95,7 +95,7 @@ def test_gradient_where_mu_meets_tied_values(phi: float) -> None:
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_shapes_on_the_meta_device_where_a_look_at_values_raises(
+def test_shapes_on_the_meta_device_where_reading_a_value_raises(
     spec: str, training: bool, shape: tuple[int, ...]
 ) -> None:
     layer = NORMS.build(spec, num_features=4).train(training).to("meta")
@@ -154,7 +154,7 @@ def test_hard_inputs_give_finite_outputs_and_gradients(spec: str, x: Tensor) -> 
 
 
 @pytest.mark.parametrize("broken", [float("nan"), float("inf")])
-def test_a_broken_value_spoils_its_channel_only_and_is_forgotten(broken: float) -> None:
+def test_a_nan_spoils_its_channel_only_and_is_forgotten(broken: float) -> None:
     layer, x = AugNorm(4), inputs((16, 4))
     spoilt = x.clone()
     spoilt[3, 1] = broken
@@ -172,7 +172,7 @@ def test_single_value_gives_beta() -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_in_place_consumer_and_odd_last_batch_and_attack_in_eval(spec: str) -> None:
+def test_consumers_in_place_an_odd_last_batch_and_gradients_in_evaluation(spec: str) -> None:
     layer = NORMS.build(spec, num_features=4)
     for n in (16, 16, 7):
         x = inputs((n, 4, 5, 5)).requires_grad_()

@@ -64,8 +64,7 @@ class RunningStatsNorm(nn.Module):
         y, mean, var = self.normalize_batch(x)
         self.update(self.running_mean, mean)
         self.update(self.running_var, var)
-        with torch.no_grad():
-            self.num_batches_tracked.add_(1)
+        self.num_batches_tracked.add_(1)
         return y
 
     def check_shape(self, x: Tensor) -> None:
@@ -74,5 +73,4 @@ class RunningStatsNorm(nn.Module):
 
     def update(self, running: Tensor, value: Tensor) -> None:
         """Move one of the running statistics towards the value of this batch."""
-        with torch.no_grad():
-            running.lerp_(value.detach().to(running.dtype), self.momentum)
+        running.lerp_(value.detach().to(running.dtype), self.momentum)

@@ -105,11 +105,10 @@ def prepare(data: Tensor, options: SolverOptions) -> Problem:
 def squares_lost(problem: Problem) -> Tensor:
     """Bool: channels whose squares over- or underflow, so that `var` tells nothing about their spread.
 
-    A channel of equal values near zero is among them.  Far from zero values that differ at all differ by more.
+    A channel of equal values near zero is among them.  The bracket includes rounding, which is a fraction of the mean:
+    far from zero it is wide, and values that differ at all differ by more.
     """
-    rounding = ACCURACY[problem.mean.dtype].rounding
-    small = (problem.sd < SMALLEST_SD) & (problem.mean.abs() < SMALLEST_SD / rounding)
-    return small | torch.isinf(problem.var)
+    return ~(problem.high - problem.low >= 2 * SMALLEST_SD) | torch.isinf(problem.var)
 
 
 def fit_about(problem: Problem, mu: Tensor, eps: float) -> Fit:
@@ -162,7 +161,8 @@ def forward_pass(
             state = start_search(start, problem.low, problem.high)
             accuracy, stop_early = ACCURACY[data.dtype], reads_without_sync(data)
             state = search(state, sums, power, problem.sd, accuracy, options.steps, stop_early)
-            enough = (state.done & ~squares_lost(problem)).all()
+            # as `squares_lost`: a channel of infinite variance is never done
+            enough = (state.done & (problem.high - problem.low >= 2 * SMALLEST_SD)).all()
     fit = fit_about(problem, materialize(state.y), options.eps)
     y = scale_and_shift(flat, fit.mu, fit.scale, weight, bias)
     new_totals = add_call(solver_totals, state.iterations, state.done, state.error.nan_to_num(torch.inf))

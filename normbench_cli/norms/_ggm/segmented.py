@@ -24,6 +24,7 @@ from normbench_cli.norms._ggm.solver import (
     MedianResult,
     SearchState,
     Sums,
+    is_ordinary,
     plain_newton,
     power_of_four,
     search,
@@ -79,9 +80,10 @@ class _SegmentedMedian(torch.autograd.Function):
         zeros = x.new_zeros(segments, x.shape[1])
         low = zeros.scatter_reduce(0, rows, x, "amin", include_self=False)
         high = zeros.scatter_reduce(0, rows, x, "amax", include_self=False)
-        scale = power_of_four(torch.maximum(low.abs(), high.abs()))
-        data, scaled = x, not stop_early or bool((scale != 1).any())
-        if scaled:
+        size = torch.maximum(low.abs(), high.abs())
+        scale = None if stop_early and bool(is_ordinary(size).all()) else power_of_four(size)
+        data = x
+        if scale is not None:
             data, low, high = x * to_rows(scale, batch), low * scale, high * scale
         sizes = segment_sizes(x, batch, segments)
         mean = segment_mean(data, batch, segments, sizes)
@@ -100,10 +102,10 @@ class _SegmentedMedian(torch.autograd.Function):
         empty = (segment_sum(x.new_ones(len(x)), batch, segments) == 0).unsqueeze(-1)
         state = state._replace(error=state.error.masked_fill(empty, 0.0), done=state.done | empty)
         mu = torch.where(torch.isfinite(mean), state.y, torch.nan).masked_fill(empty, 0.0)
-        ctx.save_for_backward(x, phi, batch, mu, floor, unit, scale if scaled else None)
+        ctx.save_for_backward(x, phi, batch, mu, floor, unit, scale)
         ctx.constant_phi = constant_phi
         ctx.mark_non_differentiable(state.iterations, state.done, state.error)
-        return (mu / scale if scaled else mu), state.iterations, state.done, state.error
+        return (mu if scale is None else mu / scale), state.iterations, state.done, state.error
 
     @staticmethod
     @once_differentiable

@@ -169,12 +169,16 @@ def column_sums(flat: Tensor, phi: float | Tensor, floor: Tensor, unit: Tensor, 
     return sums
 
 
+def is_ordinary(size: Tensor) -> Tensor:
+    return ((size >= 2**-40) & (size <= 2**40)) | (size == 0) | ~torch.isfinite(size)
+
+
 def power_of_four(size: Tensor) -> Tensor:
     """A factor 4^k that brings sizes far from 1 near to 1; exactly 1 for sizes in [2^-40, 2^40], zero, inf and nan.
 
     Factors 4^k are exact, and so is the root of one: a search over scaled data takes the same steps to the last bit.
     """
-    ordinary = ((size >= 2**-40) & (size <= 2**40)) | (size == 0) | ~torch.isfinite(size)
+    ordinary = is_ordinary(size)
     mantissa, exponent = torch.frexp(torch.where(ordinary, 1.0, size))
     power_of_two = torch.where(ordinary, 1.0, size) / mantissa
     factor = (power_of_two * (1 + exponent % 2)).reciprocal()
@@ -206,8 +210,9 @@ def solve_columns(
     Columns of extreme size are scaled first, so that no square over- or underflows and the floor stays above `TINY`.
     """
     low, high = x.amin(0), x.amax(0)
-    scale = power_of_four(torch.maximum(low.abs(), high.abs()))
-    if not stop_early or bool((scale != 1).any()):
+    size = torch.maximum(low.abs(), high.abs())
+    scale = None if stop_early and bool(is_ordinary(size).all()) else power_of_four(size)
+    if scale is not None:
         x, low, high = x * scale, low * scale, high * scale
         start = None if start is None else start * scale
     var, mean = torch.var_mean(x, 0, correction=0)
@@ -220,8 +225,10 @@ def solve_columns(
         state = start_search(mean if start is None else start, low, high, done=~torch.isfinite(mean))
         state = search(state, sums, phi, sd, accuracy, steps, stop_early)
         state = state._replace(y=torch.where(torch.isfinite(mean), state.y, torch.nan))
-    state = state._replace(y=state.y / scale, low=state.low / scale, high=state.high / scale)
-    return ColumnSolution(state, mean / scale, sd / scale, floor / scale)
+    if scale is not None:
+        state = state._replace(y=state.y / scale, low=state.low / scale, high=state.high / scale)
+        mean, sd, floor = mean / scale, sd / scale, floor / scale
+    return ColumnSolution(state, mean, sd, floor)
 
 
 def parse_solver(text: str) -> int | None:
