@@ -22,7 +22,7 @@ def test_calls_add_up_to_means_and_maxima() -> None:
     assert found == pytest.approx(
         {"iterations_mean": 2.0, "iterations_max": 4.0, "unconverged": 0.25, "residual": 1e-3}
     )
-    assert "solver_totals" not in layer.state_dict()
+    assert "record" not in layer.state_dict()
 
 
 @pytest.mark.parametrize("phi", [1.2, 1.5, 3.0])

@@ -39,11 +39,17 @@ def add_call(totals: Tensor, iterations: Tensor, converged: Tensor, error: Tenso
 class SolverLayer(nn.Module):
     """A layer that finds its center with a solver and keeps statistics about it; they are no part of the state."""
 
-    solver_totals: Tensor
+    record: Tensor
 
     def __init__(self) -> None:
         super().__init__()
-        self.register_buffer("solver_totals", torch.zeros(len(SolverTotals._fields)), persistent=False)
+        # named as in every checkpoint, which holds all buffers so that a run can be resumed within an epoch
+        self.register_buffer("record", torch.zeros(len(SolverTotals._fields)), persistent=False)
+
+    @property
+    def solver_totals(self) -> Tensor:
+        """The totals (5)."""
+        return self.record
 
     def solver_statistics(self) -> dict[str, Tensor]:
         """Since the last reset: iterations (mean over calls and channels, largest), fraction of channels not converged,
