@@ -23,28 +23,27 @@ from typing import TYPE_CHECKING
 from normbench_cli.version import __version__
 
 if TYPE_CHECKING:
-    from normbench_cli.runs.evaluate import evaluate
-    from normbench_cli.runs.grid import train
-    from normbench_cli.runs.load_model import load_model
-    from normbench_cli.runs.profile import profile
-    from normbench_cli.runs.query import metrics, runs
+    from normbench_cli.experiments.evaluate import evaluate
+    from normbench_cli.experiments.grid import train
+    from normbench_cli.experiments.load_model import load_model
+    from normbench_cli.experiments.profile import profile
+    from normbench_cli.experiments.query import metrics, runs
 
 __all__ = ["__version__", "evaluate", "load_model", "metrics", "profile", "runs", "train"]
-MODULE_OF = {  # in runs/
+MODULE_OF = {  # in experiments/
     "evaluate": "evaluate",
     "load_model": "load_model",
     "metrics": "query",
     "profile": "profile",
+    "runs": "query",
     "train": "grid",
 }
 
 
 def __getattr__(name: str) -> object:
-    """The functions on first use.  `runs` is a package that can be called: see its docstring."""
-    if name == "runs":
-        return import_module("normbench_cli.runs")
+    """The functions on first use."""
     if name in MODULE_OF:
-        return getattr(import_module(f"normbench_cli.runs.{MODULE_OF[name]}"), name)
+        return getattr(import_module(f"normbench_cli.experiments.{MODULE_OF[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -27,7 +27,7 @@ from sqlalchemy import select
 
 from normbench_cli.cli.main import main
 from normbench_cli.engine.training import Training
-from normbench_cli.runs import lifecycle
+from normbench_cli.experiments import lifecycle
 from normbench_cli.store import Store
 from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.schema import Metric, Run, SeriesChunk

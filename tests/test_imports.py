@@ -23,8 +23,8 @@ ANYONE = {"config", "registry", "recipes", "errors", "paths", "seeds", "fast_pat
 COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions", "schedules"}
 MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
     "__main__": {"cli"},
-    "cli": {"runs", "reporting", "store"},
-    "runs": {"build", "corruptions", "datasets", "engine", "measure", "store", "device", "operations"},
+    "cli": {"experiments", "reporting", "store"},
+    "experiments": {"build", "corruptions", "datasets", "engine", "measure", "store", "device", "operations"},
     "build": {*COMPONENTS, "engine", "measure", "device", "operations"},
     "engine": {"measure", "device", "model_state"},
     "measure": {"device", "model_state", "operations"},
@@ -39,10 +39,10 @@ MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
     "models": {"device"},
     "datasets": {"device"},
     **{name: set() for name in ANYONE},
-    "__init__": {"runs"},
+    "__init__": {"experiments"},
 }
 CONTRACTS = {f"normbench_cli.{room}.protocols" for room in COMPONENTS}  # nothing but Protocols: what components offer
-MAY_KNOW_CONTRACTS = {"engine", "measure", "runs"}
+MAY_KNOW_CONTRACTS = {"engine", "measure", "experiments"}
 NEVER = {"torch": {"store", "reporting", *ANYONE}, "sqlalchemy": {"engine", "measure", "build", "device", *COMPONENTS}}
 
 # An import stands inside a function only where loading would slow down a command that does without: one of these

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from normbench_cli.runs.events import Callback, CasesStarted, Event, Notice, Progress, RunEnded, RunStarted
+from normbench_cli.experiments.events import Callback, CasesStarted, Event, Notice, Progress, RunEnded, RunStarted
 
 COLUMNS: tuple[ProgressColumn, ...] = (
     TextColumn("{task.description}"),

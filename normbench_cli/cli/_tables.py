@@ -11,9 +11,9 @@ from normbench_cli.config import GRID_FIELDS, RunConfig
 from normbench_cli.registry.spec import format_value
 
 if TYPE_CHECKING:
-    from normbench_cli.runs.dry_run import DryRun
-    from normbench_cli.runs.norm_layers import NormLayer
-    from normbench_cli.runs.result import RunResult
+    from normbench_cli.experiments.dry_run import DryRun
+    from normbench_cli.experiments.norm_layers import NormLayer
+    from normbench_cli.experiments.result import RunResult
 
 EMPTY = "-"
 

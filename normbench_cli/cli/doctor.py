@@ -15,7 +15,7 @@ def doctor(common: Common) -> int:
       normbench doctor
       normbench doctor --json
     """
-    from normbench_cli.runs.doctor import examine
+    from normbench_cli.experiments.doctor import examine
 
     findings = examine(common.db)
     if common.json:

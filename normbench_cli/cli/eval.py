@@ -17,7 +17,7 @@ from normbench_cli.registry import ATTACKS, CORRUPTIONS
 
 if TYPE_CHECKING:
     from normbench_cli.corruptions.cases import CorruptionCase
-    from normbench_cli.runs.result import RunResult
+    from normbench_cli.experiments.result import RunResult
 
 
 @config_options({"Device and speed": ("device",)})
@@ -56,7 +56,7 @@ def evaluate(
       normbench eval d322c4f1 --corruption fog,gaussian_noise:severity=1/3/5
     """
     from normbench_cli.cli._progress import evaluation_progress
-    from normbench_cli.runs import evaluate as use_case
+    from normbench_cli.experiments import evaluate as use_case
 
     conditions = use_case.parse_conditions(attack or [], corruption or [])
     cases = conditions.corruptions

@@ -77,7 +77,7 @@ def profile(
       normbench profile --norm popnorm,augnorm --only layers
       normbench profile --norm popnorm --only model --model resnet18 --precision 2%
     """
-    from normbench_cli.runs import profile as use_case
+    from normbench_cli.experiments import profile as use_case
 
     plan = use_case.plan_profile(
         [spec for text in settings.pop("norm", [DEFAULT_NORM]) for spec in split_list(text)],

@@ -18,8 +18,8 @@ from normbench_cli.cli._output import echo, hint, print_json, print_table
 from normbench_cli.cli._tables import percent
 from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import EXIT_ERROR, EXIT_OK, UsageError
+from normbench_cli.experiments.result import run_json
 from normbench_cli.registry.spec import format_value, suggest
-from normbench_cli.runs.result import run_json
 from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.status import STATUSES
 
@@ -198,7 +198,7 @@ def remove(
       normbench runs rm d322c4f1
       normbench runs rm d322 5e81 --yes
     """
-    from normbench_cli.runs.delete import deletable_runs, delete_runs
+    from normbench_cli.experiments.delete import deletable_runs, delete_runs
 
     with store.Store.open(common.db, create=False) as opened:
         found = deletable_runs(runs, opened, force=force)

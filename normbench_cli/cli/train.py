@@ -13,11 +13,11 @@ from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.cli._tables import print_dry_runs, print_results
 from normbench_cli.config import FIELDS, GRID_FIELDS, RunConfig, read_assignments
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
-from normbench_cli.runs.plan import Cell, expand, plan_grid
+from normbench_cli.experiments.plan import Cell, expand, plan_grid
 from normbench_cli.seeds import parse_seeds
 
 if TYPE_CHECKING:
-    from normbench_cli.runs.result import RunResult
+    from normbench_cli.experiments.result import RunResult
 
 PANELS = {
     "What is trained": (*GRID_FIELDS, "recipe"),
@@ -105,7 +105,7 @@ def train_cells(cells: Sequence[Cell], common: Common) -> list[RunResult]:
     if not due:
         return []
     from normbench_cli.cli._progress import stopped_by_signals, training_progress
-    from normbench_cli.runs.grid import run_grid
+    from normbench_cli.experiments.grid import run_grid
 
     with stopped_by_signals(), training_progress(due, quiet=common.quiet) as on_event:
         return run_grid(cells, common.db, on_event)
@@ -123,7 +123,7 @@ def exit_code(results: Sequence[RunResult], cells: int) -> int:
 def resume_run(run: str, common: Common) -> int:
     """Continue a run that ended early, and print how it ended."""
     from normbench_cli.cli._progress import stopped_by_signals, training_progress
-    from normbench_cli.runs import train as use_case
+    from normbench_cli.experiments import train as use_case
 
     with (
         store.Store.open(common.db, create=False) as opened,
@@ -140,7 +140,7 @@ def resume_run(run: str, common: Common) -> int:
 
 def estimate(configs: Sequence[RunConfig], common: Common) -> int:
     """Print what each configuration would be and take."""
-    from normbench_cli.runs.dry_run import dry_run
+    from normbench_cli.experiments.dry_run import dry_run
 
     dry_runs = dry_run(configs)
     if common.json:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from normbench_cli import fast_paths
-from normbench_cli.runs import doctor
+from normbench_cli.experiments import doctor
 from tests.support import RunCommand
 
 

@@ -14,9 +14,9 @@ from normbench_cli.corruptions import CORRUPTIONS
 from normbench_cli.corruptions.cases import parse_cases, standard_corruptions
 from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.errors import UsageError
+from normbench_cli.experiments import evaluate
+from normbench_cli.experiments.evaluate import Corrupted
 from normbench_cli.registry import DATASETS
-from normbench_cli.runs import evaluate
-from normbench_cli.runs.evaluate import Corrupted
 from tests.support import RunCommand
 
 TINY = ["--data", "digits:size=8", "--model", "mlp", "--iterations", "2", "--batch-size", "64"]

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from normbench_cli import build
 from normbench_cli.datasets._images.batches import Standardize
 from normbench_cli.engine.protocols import ImageData
-from normbench_cli.runs.result import RunResult, run_id_of
-from normbench_cli.runs.trained import load_trained
+from normbench_cli.experiments.result import RunResult, run_id_of
+from normbench_cli.experiments.trained import load_trained
 from normbench_cli.store import Store
 
 

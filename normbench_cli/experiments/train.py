@@ -17,11 +17,11 @@ from normbench_cli.engine.events import Diverged, Notice, Record
 from normbench_cli.engine.loop import fit
 from normbench_cli.engine.training import Training
 from normbench_cli.errors import NormbenchError
-from normbench_cli.runs.environment import environment
-from normbench_cli.runs.events import Callback, ignore
-from normbench_cli.runs.lifecycle import Heartbeat, begin_run, recording_outcome
-from normbench_cli.runs.result import RunResult
-from normbench_cli.runs.trained import checkpoint_mismatch
+from normbench_cli.experiments.environment import environment
+from normbench_cli.experiments.events import Callback, ignore
+from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome
+from normbench_cli.experiments.result import RunResult
+from normbench_cli.experiments.trained import checkpoint_mismatch
 from normbench_cli.store import Store
 from normbench_cli.store.status import WITH_RESULT
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from normbench_cli.config import make_config
-from normbench_cli.runs.plan import Cell, expand, plan_grid
+from normbench_cli.experiments.plan import Cell, expand, plan_grid
 from normbench_cli.store import Store
 from tests.support import recorded_in
 

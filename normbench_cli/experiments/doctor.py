@@ -13,7 +13,7 @@ import torch
 from normbench_cli import fast_paths, paths
 from normbench_cli.device import device_name, driver_version, pick_device
 from normbench_cli.errors import NormbenchError
-from normbench_cli.runs.environment import installed_version
+from normbench_cli.experiments.environment import installed_version
 from normbench_cli.store import Store
 from normbench_cli.store.errors import NoDatabase
 from normbench_cli.version import __version__

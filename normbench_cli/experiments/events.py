@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from normbench_cli.config import RunConfig
 from normbench_cli.engine.events import Notice, Progress, Record
-from normbench_cli.runs.result import RunResult
+from normbench_cli.experiments.result import RunResult
 
 __all__ = ["Callback", "CasesStarted", "Event", "Notice", "Progress", "Record", "RunEnded", "RunStarted", "ignore"]
 

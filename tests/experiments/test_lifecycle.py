@@ -9,10 +9,10 @@ import pytest
 
 from normbench_cli import build
 from normbench_cli.config import make_config
-from normbench_cli.runs import lifecycle
-from normbench_cli.runs.lifecycle import Heartbeat, begin_run, recording_outcome
-from normbench_cli.runs.profile import plan_profile, run_profile
-from normbench_cli.runs.train import train_run
+from normbench_cli.experiments import lifecycle
+from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome
+from normbench_cli.experiments.profile import plan_profile, run_profile
+from normbench_cli.experiments.train import train_run
 from normbench_cli.store import Store
 from normbench_cli.store.queries import runs_frame
 
@@ -88,7 +88,7 @@ def test_an_interrupted_profile_is_recorded(store: Store, monkeypatch: pytest.Mo
     def interrupted(*args: Any, **kwargs: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("normbench_cli.runs.profile.time_interleaved", interrupted)
+    monkeypatch.setattr("normbench_cli.experiments.profile.time_interleaved", interrupted)
     with pytest.raises(KeyboardInterrupt):
         profile_a_layer(store)
     assert set(runs_frame(store)["status"]) == {"interrupted"}

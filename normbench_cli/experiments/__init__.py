@@ -17,31 +17,4 @@ and prints nothing.  The functions of ``import normbench_cli as nb`` stand besid
     events.py       what `on_event` is called with
     environment.py  the facts of code and machine that are recorded with a run
     doctor.py       what works on this machine
-
-The name `runs` is used twice in Python: ``normbench_cli.runs`` is this package, and ``nb.runs(where=...)`` gives the
-recorded runs as a DataFrame.  Importing any module of a package makes it an attribute of its parent, so the two cannot
-be different objects, and this package can be called: `runs(where, db)` is `query.runs`.
 """
-
-from __future__ import annotations
-
-import sys
-from types import ModuleType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from normbench_cli.runs.query import Where
-
-
-class CallablePackage(ModuleType):
-    """This package as `nb.runs`."""
-
-    def __call__(self, where: Where | None = None, db: str | None = None) -> pd.DataFrame:
-        from normbench_cli.runs.query import runs
-
-        return runs(where, db)
-
-
-sys.modules[__name__].__class__ = CallablePackage

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import normbench_cli as nb
-from normbench_cli.runs.result import RunResult
+from normbench_cli.experiments.result import RunResult
 
 TINY: dict[str, Any] = {"model": "mlp:size=8,width=16", "data": "digits:size=8", "batch_size": 256, "epochs": 2}
 

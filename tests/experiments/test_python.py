@@ -14,8 +14,8 @@ import torch
 import normbench_cli as nb
 from normbench_cli.build import load_images
 from normbench_cli.errors import DatabaseError, NormbenchError, UsageError
-from normbench_cli.runs.events import Event, Progress, Record, RunEnded, RunStarted
-from normbench_cli.runs.result import RunResult
+from normbench_cli.experiments.events import Event, Progress, Record, RunEnded, RunStarted
+from normbench_cli.experiments.result import RunResult
 from tests.support import RunCommand
 
 DOORS = ["train", "runs", "metrics", "load_model", "evaluate", "profile"]
@@ -39,7 +39,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_the_package_of_use_cases_is_the_function_runs(trained: list[RunResult]) -> None:
-    import normbench_cli.runs.grid as module
+    import normbench_cli.experiments.grid as module
 
     assert module.train is nb.train
     assert len(nb.runs()) == len(trained)

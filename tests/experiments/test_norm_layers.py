@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from normbench_cli.experiments.norm_layers import NormLayer, norm_layers
 from normbench_cli.registry import MODELS, NORMS
-from normbench_cli.runs.norm_layers import NormLayer, norm_layers
 
 
 def layers(norm: str, model: str = "resnet20") -> list[NormLayer]:

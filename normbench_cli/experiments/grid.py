@@ -7,10 +7,10 @@ from typing import Any
 
 from normbench_cli import build, paths
 from normbench_cli.config import RunConfig
-from normbench_cli.runs.events import Callback, Notice, RunEnded, RunStarted, ignore
-from normbench_cli.runs.plan import Cell, expand, plan_grid
-from normbench_cli.runs.result import RunResult, recorded_result
-from normbench_cli.runs.train import train_run
+from normbench_cli.experiments.events import Callback, Notice, RunEnded, RunStarted, ignore
+from normbench_cli.experiments.plan import Cell, expand, plan_grid
+from normbench_cli.experiments.result import RunResult, recorded_result
+from normbench_cli.experiments.train import train_run
 from normbench_cli.seeds import parse_seeds
 from normbench_cli.store import Store
 
@@ -35,7 +35,7 @@ def train(
 
     seeds: a number, numbers, or text such as "0-9".  settings: any other setting of a run, as in `normbench train`.
     db: a path or an SQLAlchemy URL; None means NORMBENCH_DB or the database in the home folder.
-    on_event: called with everything that happens, see `normbench_cli.runs.events`.
+    on_event: called with everything that happens, see `normbench_cli.experiments.events`.
 
     >>> results = nb.train(norm=["batchnorm", "augnorm:phi=1.5"], seeds=range(3), epochs=5)
     >>> results[0].metrics["test/accuracy"]

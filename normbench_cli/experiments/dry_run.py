@@ -15,9 +15,9 @@ from normbench_cli.engine.evaluate import score
 from normbench_cli.engine.events import Record
 from normbench_cli.engine.protocols import Batch
 from normbench_cli.engine.step import train_step
+from normbench_cli.experiments.norm_layers import NormLayer, norm_layers
+from normbench_cli.experiments.plan import by_fingerprint, check_cells
 from normbench_cli.registry import NORMS
-from normbench_cli.runs.norm_layers import NormLayer, norm_layers
-from normbench_cli.runs.plan import by_fingerprint, check_cells
 
 REPEATS = 3
 FEW_EPOCHS, MORE_EPOCHS = 1, 5  # of a cross-validation, whose difference is the cost of an epoch

@@ -19,11 +19,11 @@ from normbench_cli.engine.damaged_files import new_damage
 from normbench_cli.engine.evaluate import score, score_each
 from normbench_cli.engine.protocols import ImageData
 from normbench_cli.engine.training import Training
+from normbench_cli.experiments.events import Callback, CasesStarted, Notice, ignore
+from normbench_cli.experiments.result import RunResult, run_id_of
+from normbench_cli.experiments.trained import config_of_finished, load_trained
 from normbench_cli.registry import ATTACKS, CORRUPTIONS, DATASETS
 from normbench_cli.registry.spec import expand, split_list
-from normbench_cli.runs.events import Callback, CasesStarted, Notice, ignore
-from normbench_cli.runs.result import RunResult, run_id_of
-from normbench_cli.runs.trained import config_of_finished, load_trained
 from normbench_cli.store import Store
 
 

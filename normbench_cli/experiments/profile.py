@@ -18,14 +18,14 @@ from normbench_cli.device import pick_device
 from normbench_cli.engine.loop import saved_bytes
 from normbench_cli.engine.step import train_step
 from normbench_cli.errors import UsageError
+from normbench_cli.experiments.environment import environment
+from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome
+from normbench_cli.experiments.profile_results import REFERENCES, Row, result_rows
 from normbench_cli.measure.solver import solver_metrics
 from normbench_cli.measure.timing import Timing, Work, calibration_spread, sample_ms, time_interleaved
 from normbench_cli.measure.workloads import Workload, layer_workload
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.spec import split_list
-from normbench_cli.runs.environment import environment
-from normbench_cli.runs.lifecycle import Heartbeat, begin_run, recording_outcome
-from normbench_cli.runs.profile_results import REFERENCES, Row, result_rows
 from normbench_cli.store import Store
 
 if TYPE_CHECKING:
