@@ -16,7 +16,7 @@ import torch
 from normbench_cli import paths
 from normbench_cli.config import make_config
 from normbench_cli.engine.training import Training
-from normbench_cli.runs.train import resume_run
+from normbench_cli.experiments.train import resume_run
 from normbench_cli.store import Store
 
 CHECKPOINT = Path(__file__).parent / "old" / "first-version-step-5.pt"
