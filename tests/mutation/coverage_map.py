@@ -42,7 +42,7 @@ def covered(data: str) -> dict[str, dict[str, list[str]]]:
         contexts = coverage.contexts_by_lineno(name)
         here = lines.setdefault(str(Path(name).relative_to(ROOT)), {})
         for line, tests in contexts.items():
-            here[str(line)] = sorted({test.partition("|")[0] for test in tests} - {""})
+            here[str(line)] = sorted({test.rpartition("|")[0] for test in tests} - {""})
     return lines
 
 
