@@ -212,6 +212,23 @@ def test_state_of_a_batchnorm_fits_and_state_round_trips() -> None:
     assert torch.equal(other(x), layer(x))
 
 
+BATCHNORM = ["weight", "bias", "running_mean", "running_var", "num_batches_tracked"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "keys"),
+    [
+        ("augnorm", [*BATCHNORM, "start"]),
+        ("diffphi", [*BATCHNORM, "phi_raw", "start"]),
+        ("mediannorm", BATCHNORM),
+        ("auggraphnorm", ["weight", "bias", "alpha"]),
+        ("auggraphnorm:learn_phi=true", ["weight", "bias", "alpha", "phi_raw"]),
+    ],
+)
+def test_checkpoints_keep_their_keys(spec: str, keys: list[str]) -> None:
+    assert sorted(NORMS.build(spec, num_features=4).state_dict()) == sorted(keys)
+
+
 def test_wrong_width_says_so() -> None:
     with pytest.raises(ValueError, match="num_features"):
         AugNorm(4)(torch.randn(2, 5))

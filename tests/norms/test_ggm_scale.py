@@ -139,6 +139,14 @@ def test_median_of_each_graph_is_equivariant_to_scale(phi: float, stop_early: bo
     torch.testing.assert_close(dx_of_scaled, dx, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("exponent", [-105, 120])
+@pytest.mark.parametrize("spec", ["augnorm", "diffphi"])
+def test_compiled_layers_are_equivariant_to_scale(spec: str, exponent: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NORMBENCH_COMPILE", "always")
+    test_gradient_of_a_layer_does_not_depend_on_the_scale_of_x(spec, (16, 4, 6, 6), exponent)
+
+
 def test_subnormal_values_lose_the_digits_that_they_lack_and_no_more() -> None:
     torch.manual_seed(0)
     x, spacing = torch.randn(64, 4) * 1e-41, 1.4e-45
