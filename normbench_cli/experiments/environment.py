@@ -1,4 +1,4 @@
-"""The facts of where a run ran: code, versions, machine.  The same facts make the same environment."""
+"""The facts of code and machine that are recorded with a run.  Runs with equal facts share one environment."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ import torch
 from normbench_cli.device import device_name, driver_version
 from normbench_cli.version import __version__
 
+PACKAGE = Path(__file__).parents[1]
 PACKAGES = ("torch", "torchvision", "torch-geometric", "numpy", "scikit-learn", "sqlalchemy", "pandas")
 
 
 def environment(device: torch.device) -> dict[str, Any]:
-    sha, dirty = git_state(Path(__file__).parent)
+    sha, dirty = git_state(PACKAGE)
     return {
         "normbench": __version__,
         "git_sha": sha,
@@ -46,7 +47,7 @@ def installed_version(package: str) -> str:
 
 
 def git_state(folder: Path) -> tuple[str, bool]:
-    """The commit of normbench's own source and whether it has changes; empty for an installed copy."""
+    """The commit of normbench's own source, and whether there are uncommitted changes; empty for an installed copy."""
 
     def git(*words: str) -> str:
         done = subprocess.run(
@@ -56,7 +57,7 @@ def git_state(folder: Path) -> tuple[str, bool]:
 
     try:
         if git("ls-files", "--", "__init__.py") == "":
-            return "", False  # somebody else's checkout that we are installed in
+            return "", False  # another project's repository, in which normbench is installed
         return git("rev-parse", "HEAD"), git("status", "--porcelain", "--", ".") != ""
     except (OSError, subprocess.SubprocessError):
         return "", False

@@ -57,11 +57,11 @@ def resume_run(text: str, store: Store, on_event: Callback = ignore) -> RunResul
     if any(folder.glob(checkpoint.PATTERN)):
         saved, damaged = checkpoint.load(folder, training.device)
         for line in damaged:
-            on_event(Notice(f"{line}; going on from the one before"))
+            on_event(Notice(f"{line}; continuing from the one before"))
         with checkpoint_mismatch(run.id):
             training.load_state_dict(saved)
     store.reopen(run.id, training.step)
-    on_event(Notice(f"run {run.id} goes on after step {training.step} of {training.steps}"))
+    on_event(Notice(f"run {run.id} continues after step {training.step} of {training.steps}"))
     with recording_outcome(store, run.id):
         return train_and_record(run.id, config, training, store, on_event)
 
@@ -132,6 +132,6 @@ def resume_folds(run_id: str, config: ResolvedConfig, store: Store, on_event: Ca
     recorded = {name: series(store, run_id, name).tolist() for name in series_names(store, run_id)}
     finished = finished_folds(recorded, config.epochs or 0, store.latest_metrics(run_id))
     store.reopen(run_id, None)
-    on_event(Notice(f"run {run_id} goes on with {len(finished)} of {config.folds} folds finished"))
+    on_event(Notice(f"run {run_id} continues with {len(finished)} of {config.folds} folds finished"))
     with recording_outcome(store, run_id):
         return cross_validate(run_id, config, finished, store, on_event)

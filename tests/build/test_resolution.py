@@ -70,7 +70,7 @@ def test_without_a_compiler_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("pays", [True, False])
-def test_the_trial_chooses_the_faster(pays: bool) -> None:
+def test_the_faster_of_the_trial_is_chosen(pays: bool) -> None:
     def timer(steps: dict[str, Any], *args: Any, **kwargs: Any) -> list[Timing]:
         return [Timing(name, [2.0 if name == "as written" else 1.0 if pays else 3.0]) for name in steps]
 
@@ -94,7 +94,7 @@ def test_resolving_again_changes_nothing() -> None:
     assert resolve(resolved(amp="auto")) == resolved(amp="auto")
 
 
-def test_runs_that_differ_in_their_seed_are_rehearsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_that_differ_in_their_seed_share_one_meta_forward(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     real = build.make_model
 

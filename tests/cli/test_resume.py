@@ -84,8 +84,8 @@ def test_a_damaged_newest_checkpoint_falls_back_to_the_one_before(
     ended = normbench("train", "--resume", cut)
     assert ended.code == 0, ended.err
     assert f"the checkpoint {newest} is damaged or not a normbench checkpoint" in ended.err
-    assert "going on from the one before" in ended.err
-    assert f"run {cut} goes on after step 12 of 24" in ended.err
+    assert "continuing from the one before" in ended.err
+    assert f"run {cut} continues after step 12 of 24" in ended.err
     assert not trace.exists()
     assert not before.exists()
     assert len(checkpoints(cut)) == 2

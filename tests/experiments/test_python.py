@@ -38,13 +38,6 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         nb.trian  # noqa: B018
 
 
-def test_the_package_of_use_cases_is_the_function_runs(trained: list[RunResult]) -> None:
-    import normbench_cli.experiments.grid as module
-
-    assert module.train is nb.train
-    assert len(nb.runs()) == len(trained)
-
-
 def test_a_grid_gives_a_result_a_run_in_order(trained: list[RunResult]) -> None:
     assert [(r.config.norm, r.config.seed, r.status) for r in trained] == [
         (norm, seed, "finished") for norm in ("batchnorm", "popnorm") for seed in (0, 1)
