@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import nn
@@ -68,11 +67,11 @@ def resolve(
     return resolved
 
 
-def with_choices(config: RunConfig, **choices: Any) -> ResolvedConfig:
+def with_choices(config: RunConfig, **choices: str | bool) -> ResolvedConfig:
     return ResolvedConfig(**{name: getattr(config, name) for name in FIELDS} | choices)
 
 
-def resolved_amp(config: RunConfig) -> Any:
+def resolved_amp(config: RunConfig) -> str:
     """The precision that a configuration comes to on its device; cross-validation computes in float32."""
     if config.folds:
         return "off"
@@ -82,7 +81,7 @@ def resolved_amp(config: RunConfig) -> Any:
 def resolved_fingerprint(config: RunConfig) -> str:
     """The fingerprint that a configuration has once it is resolved, without the cost of resolving: of what is left
     open, only the precision is part of a run's identity."""
-    return replace(config, amp=resolved_amp(config)).fingerprint() if config.amp == "auto" else config.fingerprint()
+    return RunConfig(**config.to_dict() | {"amp": resolved_amp(config)}).fingerprint()
 
 
 def needs_compile_trial(config: RunConfig) -> bool:
