@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -61,11 +62,11 @@ def try_all(mutants: list[Mutant], tests: dict[str, Any], jobs: int) -> None:
     work = [(index, mutant, tests_for(mutant, tests)) for index, mutant in enumerate(mutants)]
     with (
         tempfile.TemporaryDirectory(prefix="mutants-") as folder,
-        multiprocessing.get_context("fork").Pool(jobs, make_copy, (folder,)) as pool,
+        ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), make_copy, (folder,)) as pool,
     ):
         if "noticed" in pool.map(try_without_fault, [chosen for _, _, chosen in work if chosen][:CONTROLS]):
             sys.exit("tests fail without any fault: the result would mean nothing")
-        for index, mutant in pool.imap_unordered(try_one, work):
+        for index, mutant in map(Future.result, as_completed([pool.submit(try_one, one) for one in work])):
             mutants[index] = mutant
             done[mutant.outcome] += 1
             if mutant.outcome != "noticed" or sum(done.values()) % 20 == 0:
