@@ -41,12 +41,15 @@ def test_a_series_has_a_point_for_each_step_and_its_sd_over_seeds(store: Store) 
     assert one["mean"].tolist() == [4.5, 2.5, 2.5, 1.5]
     assert one["sd"].tolist() == pytest.approx([0.5**0.5] * 4)
     assert set(one["n"]) == {2}
+    assert set(points["unit_of_at"]) == {"step"}
 
 
 def test_without_a_series_there_is_a_point_for_each_epoch(store: Store) -> None:
     points = points_of(store, ReportQuery(where=["norm=popnorm"]), "test/accuracy")
     assert points["at"].tolist() == [1, 2]
     assert points["mean"].tolist() == pytest.approx([0.45, 0.85])
+    assert set(points["unit_of_at"]) == {"epoch"}
+    assert points.columns.tolist() == ["group", "at", "mean", "sd", "n", "unit_of_at"]
 
 
 def test_steps_without_a_value_are_left_out(store: Store, home: Path) -> None:
@@ -64,6 +67,41 @@ def test_long_series_are_averaged_over_intervals() -> None:
     assert len(short) == MAX_POINTS
     assert short["value"].iloc[0] == 4.5
     assert short["at"].iloc[-1] == 10 * MAX_POINTS
+
+
+@pytest.mark.parametrize(
+    ("length", "points", "first", "last"),
+    [
+        (0, 0, None, None),
+        (1, 1, (1, 0.0), (1, 0.0)),
+        (MAX_POINTS, MAX_POINTS, (1, 0.0), (MAX_POINTS, MAX_POINTS - 1)),
+        (MAX_POINTS + 1, MAX_POINTS // 2 + 1, (2, 0.5), (MAX_POINTS + 1, MAX_POINTS)),
+        (2 * MAX_POINTS, MAX_POINTS, (2, 0.5), (2 * MAX_POINTS, 2 * MAX_POINTS - 1.5)),
+    ],
+)
+def test_the_last_interval_of_a_long_series_may_be_shorter(
+    length: int, points: int, first: tuple[int, float] | None, last: tuple[int, float] | None
+) -> None:
+    found = list(downsample(pd.Series(range(length), dtype="float32")).itertuples(index=False, name=None))
+    assert len(found) == points
+    if first is not None:
+        assert (found[0], found[-1]) == (first, last)
+
+
+def test_the_steps_of_a_curve_are_those_of_its_series() -> None:
+    resumed = pd.Series([1.0, 2.0], index=[7, 9], dtype="float32")
+    assert downsample(resumed)["at"].tolist() == [8, 10]
+
+
+def test_only_finished_runs_have_a_part_in_a_curve(store: Store) -> None:
+    for status in ("failed", "diverged"):
+        run_id = store.begin({"norm": "popnorm", "seed": 9, "epochs": 2}, status, {}, argv=[])
+        store.record(run_id, {"test/accuracy": 9.0}, epoch=1, step=2, series={"train/loss": [9.0, 9.0]})
+        store.end(run_id, status)
+    for name in ("test/accuracy", "train/loss"):
+        points = points_of(store, ReportQuery(where=["norm=popnorm"], by=["norm", "act"]), name)
+        assert set(points["n"]) == {2}
+        assert set(points["group"]) == {"popnorm relu"}
 
 
 def test_an_unknown_curve_gets_a_suggestion(store: Store) -> None:

@@ -54,13 +54,20 @@ def test_markdown_is_a_table_with_its_notes(reported: Reported) -> None:
 
 
 def test_csv_has_numbers_as_recorded(reported: Reported) -> None:
-    rows = list(csv.DictReader(io.StringIO(render.to_csv(reported(ReportQuery())))))
+    text = render.to_csv(reported(ReportQuery()))
+    assert text.splitlines()[0] == (
+        "norm,act,model,data,objective,metric,mean,sd,n,min,max,ci95_low,ci95_high,diverged,failed,interrupted,running"
+    )
+    assert text.endswith("\n")
+    assert "\r" not in text
+    rows = list(csv.DictReader(io.StringIO(text)))
     assert [(row["norm"], row["metric"], row["n"], row["diverged"]) for row in rows] == [
         ("a|b", "test/accuracy", "1", "1"),
         ("none", "test/accuracy", "2", "0"),
     ]
     assert float(rows[1]["mean"]) == pytest.approx(0.45)
     assert rows[0]["sd"] == ""
+    assert not any(None in row for row in rows)  # as many cells as columns
 
 
 def test_format_names_are_checked() -> None:

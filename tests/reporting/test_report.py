@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from unittest.mock import Mock
 
 import pytest
@@ -11,7 +11,7 @@ from normbench_cli.errors import UsageError
 from normbench_cli.reporting import selection, tables
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery
 from normbench_cli.reporting.render import to_json, to_markdown, to_rows
-from normbench_cli.reporting.report import Report, make_report
+from normbench_cli.reporting.report import DEFAULT_METRICS, Report, make_report, report_of
 from normbench_cli.store import Store, queries
 
 Reported = Callable[[ReportQuery], Report]
@@ -108,3 +108,68 @@ def test_make_report_opens_the_database_itself(two_norms: Store, tmp_path_factor
     with pytest.raises(NothingMeasured, match="there is no database"):
         make_report(ReportQuery(), str(missing))
     assert not missing.exists()
+
+
+def enter(store: Store, metrics: dict[str, float], status: str = "finished", **config: object) -> None:
+    run_id = store.begin({"tag": "new", **config}, repr(config), {}, argv=[])
+    store.record(run_id, metrics)
+    store.end(run_id, status)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "asked", "shown"),
+    [
+        (reversed(DEFAULT_METRICS), [], list(DEFAULT_METRICS)),
+        (["b", "step_time_ms", "a", "train/loss"], [], ["train/loss", "step_time_ms"]),
+        (["b", "a"], [], ["a", "b"]),
+        (["train/loss", "a", "test/accuracy"], ["train/loss", "a", "test/accuracy", "a"], None),
+        (["b", "test/accuracy"], ["b"], ["b"]),
+    ],
+    ids=str,
+)
+def test_a_report_shows_the_metrics_asked_for_or_the_usual_ones_or_all(
+    two_norms: Store, recorded: Iterable[str], asked: list[str], shown: list[str] | None
+) -> None:
+    enter(two_norms, dict.fromkeys(recorded, 1.0))
+    report = report_of(two_norms, ReportQuery(tag="new", metrics=asked))
+    assert report.metrics == (["train/loss", "a", "test/accuracy"] if shown is None else shown)
+    assert set(report.summary["metric"]) == set(report.metrics)
+    assert report.table.columns.tolist()[-len(report.metrics) :] == [tables.heading(name) for name in report.metrics]
+
+
+def test_a_single_run_has_no_note_on_its_sd_and_shows_its_components(two_norms: Store) -> None:
+    enter(two_norms, {"train/loss": 1.0}, norm="none")
+    report = report_of(two_norms, ReportQuery(tag="new"))
+    assert report.shown == ["norm", "act", "model", "data"]
+    assert report.notes == ["In common: objective erm."]
+
+
+def test_notes_come_in_order_and_name_what_all_groups_share(reported: Reported) -> None:
+    sd, point, common = reported(ReportQuery(at="25%")).notes
+    assert sd == "± is the sample standard deviation (sd, ddof=1) over n runs that differ in seed."
+    assert point == "Values after 25% of each run's schedule."
+    assert common == "In common: act relu, model resnet20, data digits, objective erm."
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        (ReportQuery(where=["norm=layernorm"]), "no run of kind 'train' matches; loosen"),
+        (ReportQuery(tag="nowhere"), "no run of kind 'train' matches; loosen"),
+        (ReportQuery(kind="profile"), "no run of kind 'profile' is recorded; `normbench train`"),
+    ],
+    ids=str,
+)
+def test_no_run_at_all_and_no_run_that_matches_are_told_apart(
+    reported: Reported, query: ReportQuery, says: str
+) -> None:
+    with pytest.raises(NothingMeasured, match=says):
+        reported(query)
+
+
+def test_a_metric_that_only_unfinished_runs_have_is_an_error_unless_no_run_finished(two_norms: Store) -> None:
+    enter(two_norms, {"odd": 1.0}, status="diverged", norm="none")
+    assert report_of(two_norms, ReportQuery(tag="new", metrics=["odd"])).summary.empty
+    enter(two_norms, {"train/loss": 1.0}, norm="none", seed=1)
+    with pytest.raises(NothingMeasured, match="no finished run has the metric 'odd'"):
+        report_of(two_norms, ReportQuery(tag="new", metrics=["odd"]))

@@ -23,6 +23,13 @@ def store(home: Path) -> Iterator[Store]:
             scores = {"": 0.9, "@bim": 0.5, "@bim:eps=0.01": 0.7, "@bim:eps=0.1": 0.1, "@fog:severity=5": 0.3}
             scores |= {"@gaussian:seed=1,sigma=0.1": 0.8, "@gaussian:seed=2": 0.6}
             opened.record(run_id, {f"test/accuracy{name}": value for name, value in scores.items()}, epoch=None, step=9)
+            others = (
+                "test/accuracy@fgsm:eps=0.5",
+                "validation/accuracy@bim:eps=0.7",
+                "test/loss@bim:eps=0.6",
+                "test/loss",
+            )
+            opened.record(run_id, dict.fromkeys(others, 9.0))  # of other attacks, splits and measurements
             opened.end(run_id, "finished")
         yield opened
 

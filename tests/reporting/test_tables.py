@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -124,3 +125,41 @@ def test_a_fraction_is_of_each_runs_own_schedule(fraction: float, expected: list
 def test_rounding_loses_no_epoch_of_a_fraction() -> None:
     runs, values = make_runs({"epochs": 100}), make_values(*(("run0", "m", e, e) for e in range(1, 101)))
     assert tables.at_fraction(values, runs, 0.29)["value"].tolist() == [29]
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd", "decimals"),
+    [
+        (99.0, 1.0, 1), (99.0, 0.99, 2), (99.0, 10.0, 0), (99.0, 1e6, 0), (99.0, 1e-9, 8), (99.0, 1e-7, 8),
+        (99.0, 1e-6, 7), (1.0, 0.0, 3), (-1.0, math.nan, 3), (9.99, math.inf, 3), (10.0, 0.0, 2), (1e5, 0.0, 0),
+        (0.0, math.nan, 4), (math.inf, math.nan, 4),
+    ],
+)  # fmt: skip
+def test_decimals_are_few_but_enough(mean: float, sd: float, decimals: int) -> None:
+    assert tables.significant_decimals(mean, sd) == decimals
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1e7, "1.000e+07"), (-1e7, "-1.000e+07"), (9_999_999.0, "9999999.0"), (-math.inf, "-inf"), (math.nan, "nan")],
+)
+def test_only_large_numbers_have_an_exponent(value: float, text: str) -> None:
+    assert tables.format_number(value, 1) == text
+
+
+def test_unfinished_runs_have_a_column_only_where_there_are_some() -> None:
+    runs, groups = tables.assign_groups(make_runs({"norm": "none"}), ["norm"])
+    summary = tables.summarize_groups(runs, make_values())
+    assert summary.columns.tolist() == ["group", "metric", "mean", "sd", "n", "min", "max", "ci95_low", "ci95_high"]
+    assert tables.display(groups, summary, ["norm"], ["a"]).to_dict("records") == [{"norm": "none", "a": "-"}]
+
+
+def test_statistics_belong_to_their_group_and_metric() -> None:
+    runs, _ = tables.assign_groups(make_runs({"norm": "b"}, {"norm": "a"}, {"norm": "b"}), ["norm"])
+    values = make_values(
+        *((f"run{i}", name, None, i + shift) for i in range(3) for name, shift in (("x", 0), ("w", 10)))
+    )
+    summary = tables.summarize_groups(runs, values)
+    assert summary[["group", "metric", "mean", "n"]].to_numpy().tolist() == [
+        [0, "w", 11, 1], [0, "x", 1, 1], [1, "w", 11, 2], [1, "x", 1, 2]
+    ]  # fmt: skip

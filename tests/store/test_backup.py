@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store import Store
+from normbench_cli.store import backup as module
 from normbench_cli.store.backup import backup
+from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.location import Location, parse_location
 
 Rows = Callable[[Path, str], list[tuple[Any, ...]]]
@@ -45,3 +50,42 @@ def test_a_backup_of_a_database_that_is_being_written_has_whole_transactions(
 def test_a_servers_database_is_backed_up_by_its_own_tool() -> None:
     with pytest.raises(DatabaseError, match="server's own tool"):
         backup(parse_location("postgresql://host/name"))
+
+
+@pytest.mark.parametrize(
+    ("error", "raised", "says"),
+    [
+        (
+            sqlite3.OperationalError("disk I/O error"),
+            DatabaseError,
+            r"the backup .*copy\.db failed: disk I/O error.*disk",
+        ),
+        (KeyboardInterrupt("stop"), KeyboardInterrupt, "stop"),
+    ],
+    ids=str,
+)
+def test_a_backup_that_fails_leaves_no_file(
+    source: Location,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    raised: type[BaseException],
+    says: str,
+) -> None:
+    monkeypatch.setattr(module, "connect", Mock(side_effect=error))
+    with pytest.raises(raised, match=says):
+        backup(source, tmp_path / "copy.db")
+    assert not (tmp_path / "copy.db").exists()
+
+
+def test_a_missing_database_has_no_backup(tmp_path: Path) -> None:
+    with pytest.raises(NoDatabase, match=r"no database at .*nothing to back up"):
+        backup(parse_location(str(tmp_path / "none.db")))
+    assert not list(tmp_path.glob("none*"))
+
+
+def test_a_chosen_name_has_the_label_the_time_and_the_suffix(source: Location, file: Path) -> None:
+    first, second = backup(source, label="0001-"), backup(source, file.parent, label="ignored-")
+    assert first.parent == file.parent
+    assert re.fullmatch(r"normbench\.backup-0001-\d{8}-\d{6}\.db", first.name)
+    assert re.fullmatch(r"normbench\.backup-\d{8}-\d{6}\.db", second.name)

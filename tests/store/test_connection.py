@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import make_url, update
@@ -14,7 +15,8 @@ from normbench_cli.errors import DatabaseError, NormbenchError
 from normbench_cli.store import Store
 from normbench_cli.store.connection import Synchronous, version_of
 from normbench_cli.store.location import Location
-from normbench_cli.store.schema import HEAD, Run
+from normbench_cli.store.queries import series_names
+from normbench_cli.store.schema import HEAD, VERSION_TABLE, Run
 from normbench_cli.store.upgrade import upgrade
 
 
@@ -67,3 +69,46 @@ def test_a_server_database_of_another_program_is_left_alone(server: Location) ->
         session.connection().exec_driver_sql("CREATE TABLE runs (distance)")
     with pytest.raises(DatabaseError, match="another program's table 'runs'"):
         upgrade(server)
+
+
+def test_a_server_database_may_have_other_tables(server: Location) -> None:
+    with Store(server).writing() as session:
+        session.connection().exec_driver_sql("CREATE TABLE notes (text)")
+    assert version_of(server) is None
+    upgrade(server)
+    assert version_of(server) == HEAD
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        (f"UPDATE {VERSION_TABLE} SET version_num = '9999'", "a newer normbench"),
+        (f"DELETE FROM {VERSION_TABLE}", "0 schema versions, not one"),
+        (f"INSERT INTO {VERSION_TABLE} VALUES ('0000')", "2 schema versions, not one"),
+    ],
+)
+def test_a_server_database_of_another_version_is_refused(server: Location, statement: str, says: str) -> None:
+    upgrade(server)
+    with Store(server).writing() as session:
+        session.connection().exec_driver_sql(statement)
+    with pytest.raises(DatabaseError, match=f"a server .*{says}"):
+        version_of(server)
+
+
+def test_a_server_needs_no_file_kept_open_and_no_sync(server: Location) -> None:
+    upgrade(server)
+    with Store(server) as store, store.hold_open():
+        store.sync()
+        assert store.count() == 0
+
+
+def test_a_record_is_written_whole_or_not_at_all(
+    store: Store, enter: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = enter("running")
+    with monkeypatch.context() as patch:
+        patch.setattr("normbench_cli.store.store.update_heartbeat", Mock(side_effect=ZeroDivisionError))
+        with pytest.raises(ZeroDivisionError):  # after the rows were inserted
+            store.record(run_id, {"train/loss": 1}, series={"train/loss": [1.0]})
+    assert store.latest_metrics(run_id) == {}
+    assert series_names(store, run_id) == []

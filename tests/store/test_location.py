@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from normbench_cli.errors import DatabaseError
+from normbench_cli.errors import DatabaseError, NormbenchError
 from normbench_cli.store import Store
 from normbench_cli.store.location import parse_location
 
@@ -42,3 +42,57 @@ def test_the_database_is_created_where_the_option_or_the_environment_says(
         monkeypatch.setenv("NORMBENCH_DB", str(path))
     Store.open(str(path) if which == "option" else None).close()
     assert path.exists()
+
+
+@pytest.mark.parametrize("text", ["~/results.db", "sqlite:///~/results.db"])
+def test_a_tilde_is_the_persons_folder(text: str) -> None:
+    assert parse_location(text).path == Path.home() / "results.db"
+
+
+def test_a_server_is_shown_without_its_password_and_is_always_writable() -> None:
+    location = parse_location("postgresql://me:secret@host/name")
+    assert str(location) == "postgresql://me:***@host/name"
+    assert location.url is not None
+    assert location.url.password == "secret"
+    assert location.path is None
+    assert location.writable
+    assert location.read_query == "mode=rw"
+    location.ensure_writable()
+
+
+@pytest.mark.parametrize(
+    ("read_only", "log", "query"),
+    [
+        ("nothing", "rows", "mode=rw"),
+        ("file", "rows", "mode=ro"),
+        ("file", "", "immutable=1"),
+        ("file", None, "immutable=1"),
+        ("folder", None, "immutable=1"),
+    ],
+)
+def test_a_read_only_file_is_opened_without_leaving_a_trace(
+    tmp_path: Path, read_only: str, log: str | None, query: str
+) -> None:
+    path = tmp_path / "place" / "results.db"
+    path.parent.mkdir()
+    path.touch()
+    if log is not None:
+        path.with_name("results.db-wal").write_text(log)
+    if read_only == "file":
+        path.chmod(0o444)
+    if read_only == "folder":
+        path.parent.chmod(0o555)
+    location = parse_location(str(path))
+    assert location.read_query == query
+    assert location.writable == (read_only == "nothing")
+    path.parent.chmod(0o755)
+
+
+@pytest.mark.parametrize(("where", "says"), [("home", "NORMBENCH_HOME"), ("elsewhere", "--db or NORMBENCH_DB")])
+def test_the_error_names_the_option_that_chose_the_folder(home: Path, tmp_path: Path, where: str, says: str) -> None:
+    folder = tmp_path / where
+    folder.mkdir()
+    folder.chmod(0o555)
+    with pytest.raises(NormbenchError, match=says):
+        parse_location(str(folder / "results.db")).ensure_writable()
+    folder.chmod(0o755)

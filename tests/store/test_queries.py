@@ -9,10 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from normbench_cli.errors import UsageError
 from normbench_cli.store import Store
-from normbench_cli.store.queries import metrics_frame, parse_where, runs_frame
+from normbench_cli.store.queries import metrics_frame, parse_where, runs_frame, series, series_names
+from normbench_cli.store.schema import Run
+from normbench_cli.store.store import IN_LIMIT
 
 Enter = Callable[..., str]
 
@@ -101,3 +104,59 @@ def test_the_last_value_counts_of_a_run_or_of_each_epoch(store: Store, enter: En
     assert values([other]) == []
     assert values([run_id, *(f"{n:08x}" for n in range(1000))]) == [0.5]
     assert metrics_frame(store, [run_id])["metric"].tolist() == ["test/accuracy@bim", "test/accuracy"]
+
+
+def test_what_is_read_of_a_run_is_its_own(store: Store, enter: Enter) -> None:
+    """Of three runs, whatever the order of their ids."""
+    ids = {enter("running", metrics={f"own{n}": n, "shared": n}): n for n in range(3)}
+    for run_id, n in ids.items():
+        store.record(run_id, {}, step=1, series={f"own{n}": [n], "shared": [n]})
+    for run_id, n in ids.items():
+        assert series_names(store, run_id) == [f"own{n}", "shared"]
+        assert series(store, run_id, "shared").tolist() == [n]
+        assert store.latest_metrics(run_id) == {f"own{n}": n, "shared": n}
+        assert metrics_frame(store, [run_id], ["shared"])["value"].tolist() == [n]
+    assert metrics_frame(store, [])["value"].tolist() == []
+
+
+def test_a_metric_is_selected_by_all_parts_of_its_name(store: Store, enter: Enter) -> None:
+    names = ["test/loss", "train/loss", "loss", "test/accuracy", "test/loss@bim", "test/loss@fog"]
+    run_id = enter(metrics={name: number for number, name in enumerate(names)})
+    for number, name in enumerate(names):
+        found = metrics_frame(store, [run_id], [name])
+        assert found[["run_id", "metric"]].to_numpy().tolist() == [[run_id, name]]
+        assert found["value"].tolist() == [number]
+    assert metrics_frame(store, None, names[:2])["metric"].tolist() == names[:2]
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_any_number_of_runs_may_be_asked_for(store: Store, enter: Enter, more: int) -> None:
+    run_id = enter(metrics={"a": 1})
+    enter(metrics={"a": 2})
+    ids = [run_id, *(f"x{n}" for n in range(IN_LIMIT - 1 + more))]
+    assert metrics_frame(store, ids)["run_id"].tolist() == [run_id]
+
+
+def test_only_trainings_have_defaults_and_lists_are_compared_as_text(store: Store, enter: Enter) -> None:
+    enter(kind="profile", shape=[1, 2], options={"b": 1, "a": None})
+    enter(norm="none")
+    profile, training = runs_frame(store, kind="profile"), runs_frame(store, kind="train")
+    assert profile[["shape", "options", "lr"]].to_numpy().tolist() == [["[1, 2]", '{"a": null, "b": 1}', None]]
+    assert training["lr"].tolist() == [0.1]
+
+
+def test_runs_of_one_moment_are_listed_by_id(store: Store, enter: Enter) -> None:
+    ids = sorted(enter() for _ in range(4))
+    with store.writing() as session:
+        session.execute(update(Run).values(started_at=store.find(ids[0]).started_at))
+    frame = runs_frame(store)
+    assert frame["id"].tolist() == ids
+    assert frame.index.tolist() == [0, 1, 2, 3]
+
+
+def test_the_tag_and_the_note_are_those_of_now(store: Store, enter: Enter) -> None:
+    run_id = enter(tag="before", note="before")
+    with store.writing() as session:
+        session.execute(update(Run).values(tag="now", note="now"))
+    found = runs_frame(store, where=parse_where(["tag=now"])).iloc[0]
+    assert (found["id"], found["tag"], found["note"], found["config"]["tag"]) == (run_id, "now", "now", "before")

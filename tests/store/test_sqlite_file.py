@@ -15,7 +15,15 @@ from normbench_cli.errors import DatabaseError, NormbenchError
 from normbench_cli.store import Store
 from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.schema import HEAD
-from normbench_cli.store.sqlite_file import file_version, has_log, log_of
+from normbench_cli.store.sqlite_file import (
+    OPEN_FILES,
+    PAGE_COUNT,
+    VERSION_VALID_FOR,
+    file_version,
+    has_log,
+    hold_open,
+    log_of,
+)
 
 
 def execute(path: Path, statement: str) -> None:
@@ -157,3 +165,40 @@ def test_sync_waits_for_the_log_if_there_is_one(
     assert not has_log(file)
     store.sync()
     assert synced == [log]
+
+
+@pytest.mark.parametrize("page_size", [512, 4096, 65536])
+@pytest.mark.parametrize(("missing", "truncated"), [(0, False), (1, True)])
+def test_a_file_is_as_long_as_its_header_says_for_every_page_size(
+    tmp_path: Path, page_size: int, missing: int, truncated: bool
+) -> None:
+    path = tmp_path / "pages.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA page_size = {page_size}")
+        connection.execute("CREATE TABLE notes (text)")
+    os.truncate(path, path.stat().st_size - missing)
+    with pytest.raises(DatabaseError, match="truncated: .* of " if truncated else "another program"):
+        file_version(path)
+
+
+def test_the_page_count_of_an_old_sqlite_is_not_trusted(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[PAGE_COUNT] = (10**6).to_bytes(4, "big")
+    path.write_bytes(content)
+    with pytest.raises(DatabaseError, match="truncated"):
+        file_version(path)
+    content[VERSION_VALID_FOR] = bytes(4)  # SQLite itself then goes by the file's size
+    path.write_bytes(content)
+    assert file_version(path) == HEAD
+
+
+def test_what_is_no_regular_file_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DatabaseError, match="not a regular file"):
+        file_version(tmp_path / "pipe")
+
+
+def test_a_file_is_listed_as_open_only_while_it_is(path: Path) -> None:
+    with hold_open(path), hold_open(path):
+        assert [path.resolve()] * 2 == OPEN_FILES
+    assert OPEN_FILES == []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock, call
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -16,6 +18,7 @@ from normbench_cli.errors import DatabaseError
 from normbench_cli.store import Store, upgrade, versions
 from normbench_cli.store.location import Location
 from normbench_cli.store.schema import HEAD, VERSION_TABLE, Base
+from normbench_cli.store.sqlite_file import BUSY_SECONDS
 
 Rows = Callable[[Path, str], list[tuple[Any, ...]]]
 
@@ -99,3 +102,39 @@ def test_an_installed_package_has_its_migrations_inside(tmp_path: Path, monkeypa
     assert upgrade.migrations_folder() == tmp_path / "migrations"
     (package / "migrations").mkdir(parents=True)
     assert upgrade.migrations_folder() == package / "migrations"
+
+
+def test_an_upgrade_that_loses_rows_is_refused(
+    present: Location, file: Path, next_revision: Callable[..., object], rows: Rows
+) -> None:
+    next_revision(then='op.execute("DELETE FROM runs")')
+    with pytest.raises(DatabaseError, match="changed nothing: 1 rows refer to rows that are not there"):
+        upgrade.upgrade(present)
+    assert rows(file, "SELECT count(*) FROM runs") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("errors", "attempts"),
+    [
+        ([], 1),
+        (["database is locked"] * 3, 4),
+        (["database is locked"] * 9, 5),  # the last attempt is the first one after the time limit
+        (["disk I/O error"], 1),
+        (["database is locked", "disk I/O error"], 2),
+    ],
+    ids=str,
+)
+def test_the_switch_to_a_log_waits_for_a_locked_file_and_for_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, errors: list[str], attempts: int
+) -> None:
+    clock = Mock(monotonic=Mock(side_effect=[second * BUSY_SECONDS / 4 for second in range(20)]))
+    monkeypatch.setattr(upgrade, "time", clock)
+    failures = [sqlite3.OperationalError(text) for text in errors]
+    connection = Mock(execute=Mock(side_effect=[*failures, None]))
+    if attempts <= len(errors):
+        with pytest.raises(sqlite3.OperationalError, match=errors[attempts - 1]):
+            upgrade.enable_log(connection)
+    else:
+        upgrade.enable_log(connection)
+    assert connection.execute.call_args_list == [call("PRAGMA journal_mode = WAL")] * attempts
+    assert clock.sleep.call_count == attempts - 1
