@@ -89,3 +89,8 @@ def test_a_chosen_name_has_the_label_the_time_and_the_suffix(source: Location, f
     assert first.parent == file.parent
     assert re.fullmatch(r"normbench\.backup-0001-\d{8}-\d{6}\.db", first.name)
     assert re.fullmatch(r"normbench\.backup-\d{8}-\d{6}\.db", second.name)
+
+
+def test_a_backup_has_the_permissions_of_a_new_file(source: Location, tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    assert backup(source, tmp_path / "copy.db").stat().st_mode == (tmp_path / "usual").stat().st_mode

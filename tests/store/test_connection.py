@@ -9,8 +9,9 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from sqlalchemy import make_url, update
+from sqlalchemy import make_url, select, update
 
+import normbench_cli.store
 from normbench_cli.errors import DatabaseError, NormbenchError
 from normbench_cli.store import Store
 from normbench_cli.store.connection import Synchronous, version_of
@@ -112,3 +113,28 @@ def test_a_record_is_written_whole_or_not_at_all(
             store.record(run_id, {"train/loss": 1}, series={"train/loss": [1.0]})
     assert store.latest_metrics(run_id) == {}
     assert series_names(store, run_id) == []
+
+
+def test_readers_do_not_wait_for_a_writer_and_see_one_state(store: Store, enter: Callable[..., str]) -> None:
+    run_id = enter()
+    with Store(replace(store.location, timeout=0.1)) as other, other.reading() as reader:
+        assert reader.scalar(select(Run.note)) == ""
+        with store.writing() as session:
+            session.execute(update(Run).values(note="new"))
+            assert other.find(run_id).note == ""
+        assert reader.scalar(select(Run.note)) == ""
+        assert other.find(run_id).note == "new"
+
+
+def test_a_writer_has_the_lock_from_its_first_statement_on(store: Store, enter: Callable[..., str]) -> None:
+    run_id = enter("running")
+    with Store(replace(store.location, timeout=0.1)) as other, store.writing() as session:
+        assert session.scalar(select(Run.id)) == run_id  # it only reads
+        with pytest.raises(DatabaseError, match="being written by another program"):
+            other.heartbeat(run_id)
+
+
+def test_the_package_has_the_store_and_no_other_name() -> None:
+    assert normbench_cli.store.Store is Store
+    with pytest.raises(AttributeError, match=r"module 'normbench_cli\.store' has no attribute 'nothing'"):
+        normbench_cli.store.nothing  # noqa: B018

@@ -17,6 +17,8 @@ from normbench_cli.store.location import parse_location
         ("sqlite://", "does not name an SQLite file"),
         ("sqlite:///:memory:", "does not name an SQLite file"),
         ("sqlite:///file:x.db?uri=true", "does not name an SQLite file"),
+        ("sqlite:///file:x.db", "does not name an SQLite file"),
+        ("sqlite:///x.db?uri=true", "does not name an SQLite file"),
         ("nosuch://host/name", "no such kind of database"),
         ("://", "not a database URL"),
         ("mysql+pymysql://me:secret@host/name", "pip install pymysql"),
