@@ -94,3 +94,24 @@ def test_a_checkpoint_that_would_run_code_is_refused_without_running_it(tmp_path
 def test_a_missing_checkpoint_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(NormbenchError, match="--rerun"):
         checkpoint.load(tmp_path, CPU)
+
+
+@pytest.mark.parametrize("content", [{"weights": torch.ones(3)}, [torch.ones(3)]], ids=["no model", "no dictionary"])
+def test_another_file_of_torch_is_no_checkpoint(tmp_path: Path, content: object) -> None:
+    torch.save(content, path := tmp_path / "checkpoint-1.pt")
+    with pytest.raises(NormbenchError, match="is not a normbench checkpoint"):
+        checkpoint.read(path, CPU)
+
+
+def test_tensors_are_loaded_onto_the_device(tmp_path: Path) -> None:
+    save(tmp_path)
+    loaded, _ = checkpoint.load(tmp_path, torch.device("meta"))
+    assert loaded["model"]["w"].device.type == "meta"
+
+
+def test_the_order_of_checkpoints_is_that_of_their_steps(tmp_path: Path) -> None:
+    for step in (9, 10, 99, 100):
+        save(tmp_path, step)
+    loaded, _ = checkpoint.load(tmp_path, CPU)
+    assert loaded["step"] == 100
+    assert [path.stem for path in sorted(tmp_path.iterdir())] == ["checkpoint-000000099", "checkpoint-000000100"]

@@ -76,3 +76,13 @@ def test_an_error_of_the_model_itself_is_not_hidden() -> None:
 
     with pytest.raises(ValueError, match="wrong size"):
         Compiled(Faulty(), (8, 3), "eager")(torch.randn(8, 3))
+
+
+def test_a_pass_without_gradients_is_not_compiled_even_in_training_mode() -> None:
+    backend = CountingBackend()
+    compiled = Compiled(model(), (8, 3), backend)
+    with torch.no_grad():
+        compiled(torch.randn(8, 3))
+    assert backend.compilations == 0
+    compiled(torch.randn(8, 3))
+    assert backend.compilations == 1

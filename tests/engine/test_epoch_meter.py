@@ -83,3 +83,39 @@ def test_a_restored_meter_counts_on() -> None:
     assert rest.finish()[1]["train/loss"] == pytest.approx([1.5, torch.nan], nan_ok=True)
     assert whole.finish()[0]["train/accuracy"] == rest.finish()[0]["train/accuracy"]
     assert rest.first_bad_step == 1
+
+
+def test_a_meter_without_steps_can_be_saved_and_restored() -> None:
+    rest = EpochMeter(CPU)
+    rest.load_state_dict(EpochMeter(CPU).state_dict())
+    assert rest.steps == 0
+    add(rest, 1.0)
+    assert rest.finish()[1]["train/loss"] == [1.0]
+
+
+def test_times_and_rates_are_those_of_all_steps() -> None:
+    meter = EpochMeter(CPU)
+    state = {"losses": torch.ones(4), "sizes": [2, 2, 2, 4], "right": torch.tensor(7), "laps": [1.0, 3.0, 100.0, 4.0]}
+    meter.load_state_dict(state)
+    metrics, series = meter.finish()
+    assert metrics["train/accuracy"] == 0.7
+    assert metrics["step_time_ms"] == 3.0  # the lower median
+    assert metrics["samples_per_s"] == pytest.approx(10 / 0.108)
+    assert series["step_time_ms"] == [1.0, 3.0, 100.0, 4.0]
+    assert meter.first_bad_step is None
+
+
+def test_a_look_gives_the_last_loss_and_the_accuracy_of_all_examples() -> None:
+    meter = EpochMeter(CPU)
+    for losses, correct in (([1.0, 1.0, 1.0], [True, True, False]), ([5.0], [False])):
+        for _ in meter.timed(iter([Batch(torch.tensor(losses))])):
+            meter.add(torch.tensor(losses), torch.tensor(correct))
+    assert meter.peek() == (5.0, 0.5)
+
+
+def test_the_state_that_was_saved_does_not_count_on() -> None:
+    meter = EpochMeter(CPU)
+    add(meter, 1.0)
+    state = meter.state_dict()
+    add(meter, 1.0)
+    assert (state["right"], state["sizes"], len(state["laps"])) == (1, [1], 1)

@@ -41,9 +41,9 @@ class Classifier:
     """A model in training mode, as it is in the middle of a training."""
 
     device = torch.device("cpu")
-    group_names = ()
 
-    def __init__(self) -> None:
+    def __init__(self, *group_names: str) -> None:
+        self.group_names = group_names
         self.model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.9), nn.Linear(4, 2)).train()
 
     def logits(self, inputs: Tensor) -> Tensor:
@@ -76,3 +76,32 @@ def test_means_are_over_examples(classifier: Classifier, split: Split) -> None:
     outputs = classifier.model.eval()(torch.cat([batch.inputs for batch in split.batches]))
     assert scores["loss"] == pytest.approx(F.cross_entropy(outputs, labels).item(), rel=1e-6)
     assert scores["accuracy"] == pytest.approx((outputs.argmax(1) == labels).double().mean().item())
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_disturbance_sees_the_eval_mode_and_may_take_gradients(training: bool) -> None:
+    classifier, seen = Classifier(), list[tuple[bool, bool]]()
+    classifier.model.train(training)
+
+    def disturbance(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+        seen.append((model.training, torch.is_grad_enabled()))
+        return x
+
+    score(classifier, Split(), disturbance)
+    assert seen == [(False, True)] * 3
+    assert classifier.model.training is training
+
+
+def test_scoring_builds_no_graph() -> None:
+    classifier, graphs = Classifier(), list[bool]()
+    classifier.model.register_forward_hook(lambda module, inputs, output: graphs.append(output.requires_grad))
+    score(classifier, Split())
+    assert graphs == [False] * 3
+
+
+def test_groups_are_scored_if_the_data_set_has_them() -> None:
+    split = Split([Batch(torch.zeros(2, 3), torch.arange(2), torch.tensor([[True, False], [False, True]]))] * 2)
+    scores = score(Classifier("even", "odd"), split)
+    assert {scores["group/even/accuracy"], scores["group/odd/accuracy"]} == {0.0, 1.0}  # all answers are the same
+    assert (scores["accuracy"], scores["worst_group_accuracy"]) == (0.5, 0.0)
+    assert score(Classifier(), split).keys() == {"loss", "accuracy"}

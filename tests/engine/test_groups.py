@@ -36,3 +36,15 @@ def test_without_examples_there_are_no_metrics() -> None:
 def test_groups_of_another_size_are_refused() -> None:
     with pytest.raises(ValueError, match="groups have the shape"):
         GroupMeter(("a", "b")).add(torch.zeros(3, 2), torch.zeros(3), torch.zeros(3, 1, dtype=torch.bool))
+
+
+def test_accuracies_are_those_of_the_members_only() -> None:
+    meter = GroupMeter(("a", "b"))
+    logits = torch.tensor([[1.0, 0.0]]).expand(4, 2)
+    meter.add(logits, torch.tensor([0, 0, 0, 1]), torch.tensor([[True, False]] * 2 + [[False, True]] * 2))
+    assert meter.finish() == {
+        "group/a/accuracy": 1.0,
+        "group/b/accuracy": 0.5,
+        "accuracy": 0.75,
+        "worst_group_accuracy": 0.5,
+    }

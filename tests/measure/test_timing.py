@@ -12,7 +12,18 @@ from itertools import cycle, repeat
 import pytest
 import torch
 
-from normbench_cli.measure.timing import Timing, Work, is_noisy, ratio, sample_ms, time_interleaved, warm_up
+from normbench_cli.measure.timing import (
+    Ratio,
+    Timing,
+    Work,
+    calibration_spread,
+    is_noisy,
+    is_precise,
+    ratio,
+    sample_ms,
+    time_interleaved,
+    warm_up,
+)
 
 CPU = torch.device("cpu")
 
@@ -127,3 +138,77 @@ def test_a_real_sample_is_the_mean_of_its_calls() -> None:
     calls: list[int] = []
     assert sample_ms(lambda: calls.append(1), CPU, repeats=5) >= 0
     assert len(calls) == 5
+
+
+def test_quantiles_of_samples() -> None:
+    timing = Timing("a", [float(value) for value in range(101)])
+    assert (timing.median, timing.iqr, timing.p95) == (50.0, 50.0, 95.0)
+
+
+@pytest.mark.parametrize(("ms", "repeats"), [(5.0, 1), (2.0, 1), (1.0, 2), (0.3, 6), (0.001, 1000), (0.0, 1000)])
+def test_a_sample_lasts_two_milliseconds_but_has_a_thousand_calls_at_most(
+    machine: Machine, ms: float, repeats: int
+) -> None:
+    assert warm_up("a", machine.work("a", repeat(ms)), CPU, machine.sampler).repeats == repeats
+
+
+def test_repeats_are_those_of_the_fastest_call(machine: Machine) -> None:
+    assert warm_up("a", machine.work("a", iter([9.0, 0.5, 1.0, 1.0])), CPU, machine.sampler).repeats == 4
+
+
+@pytest.mark.parametrize(("third", "calls"), [(9.0, 3), (11.0, 3), (8.9, 4), (11.1, 4)])
+def test_samples_that_differ_by_a_tenth_are_still_warm(machine: Machine, third: float, calls: int) -> None:
+    times = iter([99.0, 10.0, third, third])
+    assert warm_up("a", machine.work("a", times), CPU, machine.sampler).warmup == calls
+
+
+@pytest.mark.parametrize(("reference", "steady"), [(None, "a"), ("b", "b")])
+def test_the_reference_is_the_first_contender_or_the_one_named(
+    machine: Machine, reference: str | None, steady: str
+) -> None:
+    work = {name: machine.work(name, repeat(5.0)) for name in "ab"}
+    seen: list[str] = []
+
+    def precise(timings: object, against: Timing, precision: float) -> bool:
+        seen.append(against.name)
+        return True
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("normbench_cli.measure.timing.is_precise", precise)
+        time_interleaved(work, CPU, rounds=5, precision=0.1, reference=reference, sampler=machine.sampler)
+    assert seen == [steady]
+
+
+@pytest.mark.parametrize(("rounds", "made"), [(1, 5), (5, 5), (6, 10)])
+def test_precision_is_looked_at_every_five_rounds(machine: Machine, rounds: int, made: int) -> None:
+    work = {name: machine.work(name, repeat(5.0)) for name in "ab"}
+    timings = time_interleaved(work, CPU, rounds=rounds, precision=0.1, sampler=machine.sampler, clock=machine.clock)
+    assert [len(timing.samples) for timing in timings] == [made] * 2
+
+
+def test_all_contenders_have_to_be_precise() -> None:
+    steady, unsteady = Timing("a", [5.0] * 6), Timing("b", [1.0, 9.0] * 3)
+    assert is_precise([steady, steady], steady, 0.0)
+    assert not is_precise([steady, unsteady], steady, 0.5)
+
+
+def test_the_interval_of_a_ratio_holds_19_of_20_resampled_medians_and_is_the_same_each_time() -> None:
+    timing, one = Timing("a", [float(value) for value in range(1, 42)]), Timing("b", [1.0] * 41)
+    found = ratio(timing, one)
+    assert found == ratio(timing, one)
+    assert found.median == 21.0
+    assert 9 <= found.low <= 15  # the median's standard error is about 2.9
+    assert 27 <= found.high <= 33
+    assert found.width == (found.high - found.low) / 21.0
+    assert Ratio(0.0, 0.0, 1.0).width == 0.0
+
+
+@pytest.mark.parametrize(("before", "after", "noisy"), [(0.15, 0.15, False), (0.16, 0, True), (0, 0.16, True)])
+def test_a_machine_that_varies_is_called_noisy_from_fifteen_percent_on(
+    before: float, after: float, noisy: bool
+) -> None:
+    assert is_noisy(before, after, Timing("a", [0.0] * 3)) == noisy
+
+
+def test_the_spread_of_the_machine_is_a_fraction() -> None:
+    assert calibration_spread(CPU) >= 0

@@ -28,6 +28,15 @@ def test_impossible_folds_are_refused(folds: int) -> None:
         assign_folds(torch.tensor([0] * 12 + [1] * 6), folds, 9)
 
 
+@pytest.mark.parametrize("folds", range(2, 7))
+def test_every_number_of_folds_up_to_the_smallest_class_is_possible(folds: int) -> None:
+    labels = torch.tensor([0] * 12 + [1] * 6)
+    assigned = assign_folds(labels, folds, 9)
+    counts = torch.stack([torch.bincount(assigned[labels == label], minlength=folds) for label in (0, 1)])
+    assert (counts.amax(1) - counts.amin(1)).max() <= 1
+    assert counts.min() >= 1
+
+
 @pytest.mark.parametrize(("name", "sizes"), [("mutag", {19: 8, 18: 2}), ("proteins", {112: 3, 111: 7})])
 def test_the_folds_of_the_published_data_sets_are_the_known_ones(name: str, sizes: dict[int, int]) -> None:
     if not (find_tu_folder(name.upper()) or find_text_file(name.upper())):
