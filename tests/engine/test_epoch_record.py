@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from normbench_cli.engine.events import Diverged, Notice, Progress, Record
 from normbench_cli.engine.loop import fit, gradient_norm
 from normbench_cli.engine.training import Training
-from normbench_cli.norms import NORMS
 
 STEPS_PER_EPOCH = 3
 SELECTED = {"epoch@best_average", "epoch@last", "test/accuracy@best_average", "test/accuracy@last"}
@@ -142,14 +141,6 @@ def test_saved_bytes_are_measured_before_the_first_step_only() -> None:
     resumed = make()
     resumed.load_state_dict(stopped.state_dict())
     assert [record.epoch for record in records_of(resumed)] == [2]
-
-
-def test_measuring_saved_bytes_does_not_count_as_a_call_of_a_solver() -> None:
-    training = make(model=nn.Sequential(nn.Linear(3, 2), NORMS.build("augnorm", num_features=2)))
-    events = fit(training)
-    next(events)
-    statistics = training.model[1].solver_statistics()  # type: ignore[index]
-    assert statistics["iterations_max"] == 0
 
 
 def test_the_step_of_divergence_counts_all_epochs() -> None:

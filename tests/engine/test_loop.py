@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from normbench_cli.build import make_training, resolve
 from normbench_cli.config import make_config
@@ -104,12 +104,35 @@ def test_counting_saved_bytes_leaves_the_model_as_it_was() -> None:
     assert torch.equal(drawn, torch.rand(1))
 
 
+class CallCounter(nn.Module):
+    """A layer that counts its calls as a solver would, but not in a buffer."""
+
+    calls = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.calls += 1
+        return x
+
+    def solver_statistics(self) -> dict[str, Tensor]:
+        return dict.fromkeys(("iterations_mean", "iterations_max", "unconverged", "residual"), torch.tensor(self.calls))
+
+    def reset_solver_statistics(self) -> None:
+        self.calls = 0
+
+
+def test_counting_saved_bytes_does_not_count_as_a_call_of_a_solver() -> None:
+    training, counter = make(), CallCounter()
+    training.model = nn.Sequential(training.model, counter)
+    next(iter(fit(training)))
+    assert counter.calls == 0
+
+
 def test_equal_seeds_begin_with_equal_weights_whatever_the_norm() -> None:
     def weights(norm: str) -> list[Tensor]:
         return [
             module.weight
             for module in make(model="resnet20", norm=norm).model.modules()
-            if isinstance(module, torch.nn.Conv2d)
+            if isinstance(module, nn.Conv2d)
         ]
 
     torch.testing.assert_close(weights("none"), weights("batchnorm"))
