@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import secrets
 from datetime import UTC, datetime, timedelta, timezone
@@ -41,6 +42,7 @@ def test_a_record_needs_nothing_but_metrics() -> None:
 def test_equal_facts_have_equal_hashes_even_those_json_does_not_know() -> None:
     here = Path("here")
     assert facts_hash({"a": 1, "b": {"c": here, "d": 2}}) == facts_hash({"b": {"d": 2, "c": here}, "a": 1})
+    assert facts_hash({"b": 1, "a": here}) == hashlib.sha256(b'{"a": "here", "b": 1}').hexdigest()  # as recorded
     assert facts_hash({"a": here}) != facts_hash({"a": Path("there")})
 
 

@@ -138,3 +138,4 @@ def test_the_switch_to_a_log_waits_for_a_locked_file_and_for_nothing_else(
         upgrade.enable_log(connection)
     assert connection.execute.call_args_list == [call("PRAGMA journal_mode = WAL")] * attempts
     assert clock.sleep.call_count == attempts - 1
+    assert all(0 < wait.args[0] < 1 for wait in clock.sleep.call_args_list)
