@@ -66,7 +66,7 @@ def test_a_loss_that_is_not_finite_ends_the_training() -> None:
 
 @pytest.mark.parametrize(
     ("examples", "size", "sizes"),
-    [(16, 8, [8, 8]), (17, 8, [8, 9]), (18, 8, [8, 8, 2]), (1, 8, [1]), (3, 1, [1, 2])],
+    [(16, 8, [8, 8]), (9, 8, [9]), (17, 8, [8, 9]), (18, 8, [8, 8, 2]), (1, 8, [1]), (3, 1, [1, 2])],
 )
 def test_a_single_example_left_over_joins_the_batch_before(examples: int, size: int, sizes: list[int]) -> None:
     batches = list(shuffled_batches(torch.arange(examples), size, torch.Generator()))
