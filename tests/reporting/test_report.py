@@ -119,7 +119,7 @@ def enter(store: Store, metrics: dict[str, float], status: str = "finished", **c
 @pytest.mark.parametrize(
     ("recorded", "asked", "shown"),
     [
-        (reversed(DEFAULT_METRICS), [], list(DEFAULT_METRICS)),
+        (DEFAULT_METRICS[::-1], [], list(DEFAULT_METRICS)),
         (["b", "step_time_ms", "a", "train/loss"], [], ["train/loss", "step_time_ms"]),
         (["b", "a"], [], ["a", "b"]),
         (["train/loss", "a", "test/accuracy"], ["train/loss", "a", "test/accuracy", "a"], None),
