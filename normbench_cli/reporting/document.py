@@ -1,0 +1,75 @@
+"""What a report consists of, whatever file it becomes: tables, figures and paragraphs under one head.
+
+Whoever makes a report fills in a `Document`; each format is one function that writes a `Document`.  Text in it is
+plain: every writer escapes what its own format would read as markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A table cell: its text, and what an interactive page does with it.
+
+    value: the number behind the text, by which a column is sorted.  bold: the best of its column or row.  underline: no
+    worse than the best by the table's test.  runs: ids of the runs that the number was computed from.
+    """
+
+    text: str
+    value: float | None = None
+    bold: bool = False
+    underline: bool = False
+    runs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under column names, one cell a column.  notes: what a reader must know to read the table."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A plot by its kind and the points it shows, one row a point; `reporting.plots` says which columns a kind has.
+
+    name: the stem of its file.  options: what else the kind takes, such as a metric's name or a logarithmic axis.
+    """
+
+    title: str
+    name: str
+    kind: str
+    points: pd.DataFrame
+    options: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Plain text between tables and figures."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report.
+
+    head: what makes it again: command, date, database, runs, versions, data; in the order shown.
+    runs: for each run id its settings, environment, status, metrics and the command that repeats it, as JSON values.
+    """
+
+    title: str
+    head: Mapping[str, str]
+    blocks: Sequence[Table | Figure | Paragraph]
+    runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
