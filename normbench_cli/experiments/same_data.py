@@ -27,7 +27,7 @@ def check_data(run: Run, config: RunConfig, *, force: bool = False, on_event: Ca
     now = build.loaded_data(config.data).describe()
     if now["digest"] == recorded["digest"]:
         return ""
-    what = f"run {run.id} was trained on {describe(recorded)}, and {config.data} is now {describe(now)}"
+    what = f"run {run.id} was trained on {describe(recorded)}, which is now {describe(now)}"
     if not force:
         do = "set NORMBENCH_DATA to the folder of the first, or accept the second with --force (in Python force=True)"
         raise NormbenchError(what, do)

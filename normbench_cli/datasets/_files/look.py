@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from normbench_cli.datasets._files.contents import Contents, contents_of
-from normbench_cli.errors import UsageError
 from normbench_cli.paths import data_root
 from normbench_cli.registry import DATASETS
+from normbench_cli.registry.outside import import_component
 from normbench_cli.registry.parameters import REQUIRED
 from normbench_cli.registry.registry import Spec
 
@@ -47,13 +46,7 @@ def read(spec: str) -> Contents | None:
 
 def list_files(spec: Spec[Any]) -> list[Path]:
     """What the function that the data set names lists, called with the data set's parameters."""
-    name = spec.entry.facts.files
-    module, _, attribute = name.partition(":")
-    try:
-        function = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        do = "write the fact files='package.module:function'"
-        raise UsageError(f"data set '{spec.entry.name}' names its files by {name}: {error}", do) from error
+    function: Any = import_component("the list of files", spec.entry.facts.files)
     defaults = {name: value for name, value in spec.entry.defaults.items() if value is not REQUIRED}
     return [Path(path) for path in function(**defaults | dict(spec.params))]
 
