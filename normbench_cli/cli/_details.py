@@ -28,7 +28,7 @@ def facts(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def diff_line(diff: Mapping[str, Any]) -> str:
-    """``2 files changed, +10 -3, new: a.py, digest 0123456789abcdef (the text is cut after 20,000 of 31,000 characters)``"""
+    """``2 files changed, +10 -3, new: a.py, digest 0123456789abcdef``, and whether the text is cut."""
     new, text = diff.get("new_files") or {}, str(diff.get("text", ""))
     files = diff.get("files", 0)
     parts = [f"{files} {'file' if files == 1 else 'files'} changed, +{diff.get('added', 0)} -{diff.get('removed', 0)}"]

@@ -21,7 +21,7 @@ from normbench_cli.engine.protocols import ImageData
 from normbench_cli.engine.training import Training
 from normbench_cli.experiments.events import Callback, CasesStarted, Notice, ignore
 from normbench_cli.experiments.result import RunResult, run_id_of
-from normbench_cli.experiments.same_data import add_remark, check_data
+from normbench_cli.experiments.same_data import add_remark, changed_sources, check_data
 from normbench_cli.experiments.trained import config_of_finished, load_trained
 from normbench_cli.registry import ATTACKS, CORRUPTIONS, DATASETS
 from normbench_cli.registry.spec import expand, split_list
@@ -101,8 +101,10 @@ def check_run(
     run_id: str, store: Store, conditions: Conditions, *, force: bool = False, on_event: Callback = ignore
 ) -> str:
     """Raise an error for what cannot work, before anything is measured.  The result says if the data are others."""
-    config = config_of_finished(run_id, store)
-    other_data = check_data(store.find(run_id), config, force=force, on_event=on_event)
+    config, run = config_of_finished(run_id, store), store.find(run_id)
+    other_data = check_data(run, config, force=force, on_event=on_event)
+    for notice in changed_sources(run, config):
+        on_event(notice)
     if conditions.corruptions:
         data, name = build.load_data(config.data), DATASETS.parse(config.data).entry.name
         for case in conditions.corruptions:

@@ -1,8 +1,8 @@
-"""Whether the data of a recorded run are those that its name leads to now."""
+"""Whether a recorded run's data, and the source of its components, are those that their names lead to now."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from normbench_cli import build
@@ -10,6 +10,7 @@ from normbench_cli.config import RunConfig
 from normbench_cli.datasets._files.look import look
 from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.events import Callback, Notice, ignore
+from normbench_cli.experiments.identity import sources_of, specs_of
 from normbench_cli.store import Store
 from normbench_cli.store.schema import Run
 
@@ -33,6 +34,16 @@ def check_data(run: Run, config: RunConfig, *, force: bool = False, on_event: Ca
         raise NormbenchError(what, do)
     on_event(Notice(what))
     return what
+
+
+def changed_sources(run: Run, config: RunConfig) -> Iterator[Notice]:
+    """A notice for each component from outside whose file was edited since the run began."""
+    sources = run.details.get("sources")
+    recorded = sources if isinstance(sources, Mapping) else {}
+    for name, source in sources_of(specs_of(config)).items():
+        before = recorded.get(name)
+        if isinstance(before, Mapping) and before.get("digest") != source.digest:
+            yield Notice(f"{source.file} has changed since run {run.id} began: {name} may not be the same")
 
 
 def describe(data: Mapping[str, Any]) -> str:

@@ -1,8 +1,10 @@
-"""What a run is made of is part of its identity: the data that are read, and components from outside."""
+"""The data that a run reads are part of its identity."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +14,23 @@ import torch
 import normbench_cli as nb
 from normbench_cli import build
 from normbench_cli.config import RunConfig, make_config
-from normbench_cli.errors import NormbenchError, UsageError
+from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.dry_run import dry_run
 from normbench_cli.experiments.identity import fingerprints
 from normbench_cli.experiments.plan import expand, plan_grid
-from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.train import resume_run
 from normbench_cli.registry import DATASETS
 from normbench_cli.store import Store
 from tests.datasets.made_files import GRAPHS, write_celeba, write_fashion, write_text, write_tu
+from tests.support import recorded_details
 
-PICTURES: dict[str, Any] = {"data": "fashionmnist", "model": "mlp:width=8", "batch_size": 10, "iterations": 1}
+PICTURES: dict[str, Any] = {
+    "data": "fashionmnist",
+    "model": "mlp:width=8",
+    "batch_size": 10,
+    "iterations": 1,
+    "amp": "off",
+}
 
 
 @pytest.fixture
@@ -31,11 +39,6 @@ def two_sets(tmp_path: Path) -> tuple[str, str]:
     for seed, place in enumerate(("first", "second")):
         write_fashion(tmp_path / place, seed=seed)
     return str(tmp_path / "first"), str(tmp_path / "second")
-
-
-def details(run: RunResult) -> dict[str, Any]:
-    with Store.open() as store:
-        return store.find(run.id).details
 
 
 def due(**settings: Any) -> list[bool]:
@@ -66,7 +69,7 @@ def test_two_data_sets_of_one_name_are_two_cells_and_a_run_keeps_to_its_own(
     assert nb.evaluate(first, force=True, on_event=notices.append).fingerprint == first.fingerprint
     assert [notice.text.partition(" was ")[0] for notice in notices] == [f"run {first.id}"]
     nb.evaluate(first, force=True)
-    (remark,) = details(first)["remarks"]
+    (remark,) = recorded_details(first)["remarks"]
     assert re.match(f"scored on other data: run {first.id} was trained on fashionmnist of", remark)
     nb.load_model(first, force=True)
     monkeypatch.setenv("NORMBENCH_DATA", two_sets[0])
@@ -80,7 +83,7 @@ def test_a_subset_of_celeba_is_another_data_set(tmp_path: Path, monkeypatch: pyt
         write_celeba(tmp_path / str(images), images)
         monkeypatch.setenv("NORMBENCH_DATA", str(tmp_path / str(images)))
         runs += nb.train(iterations=1, epochs=None, **settings)
-    full, subset = (details(run)["data"] for run in runs)
+    full, subset = (recorded_details(run)["data"] for run in runs)
     assert runs[0].fingerprint != runs[1].fingerprint
     assert (full["files"], subset["files"]) == (14, 11)
     assert full["examples"] == {"train": 4, "validation": 4, "test": 4}
@@ -114,7 +117,7 @@ def test_files_that_change_are_read_again(tmp_path: Path, monkeypatch: pytest.Mo
     images = raw / "t10k-images-idx3-ubyte"
     images.write_bytes(images.read_bytes()[:16] + bytes(30 * 28 * 28))
     (after,) = nb.train(**PICTURES)
-    assert details(before)["data"]["digest"] != details(after)["data"]["digest"]
+    assert recorded_details(before)["data"]["digest"] != recorded_details(after)["data"]["digest"]
     assert before.metrics["train/loss"] == after.metrics["train/loss"]
     assert before.metrics["test/loss"] != after.metrics["test/loss"]
 
@@ -175,82 +178,12 @@ def test_what_comes_with_a_package_adds_nothing_to_a_fingerprint(values: dict[st
 
 def test_a_run_on_embedded_data_says_what_they_are(tiny: dict[str, Any]) -> None:
     (run,) = nb.train(**tiny)
-    data = details(run)["data"]
+    data = recorded_details(run)["data"]
     assert data.pop("digest") == build.loaded_data("digits:size=8").digest
     examples = {"train": 1437, "test": 360}
     assert data == {"name": "digits:size=8", "source": "embedded", "examples": examples, "classes": 10}
     assert run.fingerprint == run.config.fingerprint()
     assert nb.evaluate(run).metrics["test/accuracy"] == run.metrics["test/accuracy"]
-
-
-STRIPES = '''
-"""Stripes."""
-import torch
-from normbench_cli.datasets import InMemoryImages, Split
-
-def stripes(value: int = 1) -> InMemoryImages:
-    split = Split(torch.full((40, 1, 8, 8), value, dtype=torch.uint8), torch.arange(40) % 2)
-    return InMemoryImages(split, split, classes=2, mean=(0.5,), std=(0.5,))
-'''
-
-
-def test_data_of_ones_own_count_by_what_they_hold(tmp_path: Path) -> None:
-    (tmp_path / "stripes_of_mine.py").write_text(STRIPES)
-    config = make_config({"data": "stripes_of_mine:stripes", "model": "mlp:size=8,width=8"})
-    assert fingerprints([config]) == fingerprints([config]) != [config.fingerprint()]
-    digests = [build.loaded_data(f"stripes_of_mine:stripes:value={value}").digest for value in (2, 3)]
-    assert digests[0] != digests[1]
-    assert build.loaded_data("stripes_of_mine:stripes").describe()["source"] == "memory"
-
-
-def test_data_of_ones_own_may_name_their_files(tmp_path: Path) -> None:
-    listing = "from pathlib import Path\n\ndef files(**_):\n    return [Path('pixels.bin')]\n"
-    (tmp_path / "places_of_mine.py").write_text(listing)
-    registered = '@DATASETS.register("mine", files="places_of_mine:files")\ndef stripes'
-    module = STRIPES.replace("def stripes", registered).replace("import InMemory", "import DATASETS, InMemory", 1)
-    (tmp_path / "named_files.py").write_text(module)
-    config, found = make_config({"data": "named_files:stripes", "model": "mlp:size=8,width=8"}), []
-    for content in (b"1", b"2"):
-        (tmp_path / "pixels.bin").write_bytes(content)
-        found += fingerprints([config])
-    assert found[0] != found[1]
-
-
-NORM = '''
-"""A norm."""
-from torch import Tensor, nn
-
-class Scale(nn.Module):
-    """Times a number."""
-
-    def __init__(self, num_features: int) -> None:
-        super().__init__()
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x * {factor}
-'''
-
-
-def test_an_edited_norm_is_another_cell_and_the_edited_one_is_trained(tmp_path: Path, tiny: dict[str, Any]) -> None:
-    file, found = tmp_path / "scale_of_mine.py", list[list[RunResult]]()
-    axes = {"norm": ["none", "scale_of_mine:Scale"]}
-    settings = {name: value for name, value in tiny.items() if name != "norm"}
-    for factor, states in (("2.0", [True, True]), ("0.0", [False, True])):
-        file.write_text(NORM.format(factor=factor) + "\n" * len(found))
-        assert [cell.due for cell in plan_grid(expand(settings, axes))] == states
-        found.append(nb.train(norm=axes["norm"], **tiny))
-    (none, before), (same, after) = found
-    assert (none.id, none.fingerprint) == (same.id, same.fingerprint)
-    assert before.metrics["train/loss"] != after.metrics["train/loss"]
-    sources = [details(run)["sources"]["scale_of_mine:Scale"] for run in (before, after)]
-    assert [source["file"] for source in sources] == [str(file)] * 2
-    assert sources[0]["digest"] != sources[1]["digest"]
-    assert "sources" not in details(none)
-    file.write_text("this is not Python")
-    with pytest.raises(
-        UsageError, match=r"scale_of_mine has changed and cannot be imported again \(.*\); mend the file"
-    ):
-        plan_grid([before.config])
 
 
 def test_an_interrupted_run_is_not_continued_on_other_data(
@@ -268,7 +201,7 @@ def test_an_interrupted_run_is_not_continued_on_other_data(
         assert store.find(run.id).status == "interrupted"
         resumed = resume_run(run.id, store, force=True)
         assert (resumed.status, resumed.fingerprint) == ("finished", run.fingerprint)
-    assert details(run)["remarks"][0].startswith("continued on other data: run")
+    assert recorded_details(run)["remarks"][0].startswith("continued on other data: run")
 
 
 @pytest.mark.parametrize("recorded", [{}, {"data": None}, {"data": ["x"]}, {"data": {"digest": ""}}])
@@ -277,3 +210,15 @@ def test_a_run_without_a_record_of_its_data_is_not_checked(recorded: dict[str, A
     with Store.open() as store:
         store.add_details(run.id, {"data": {}, **recorded})
     assert isinstance(nb.load_model(run), torch.nn.Module)
+
+
+def test_planning_a_finished_grid_loads_no_torch(two_sets: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NORMBENCH_DATA", two_sets[0])
+    nb.train(norm=["bn", "none"], **PICTURES)
+    code = (
+        "import sys\nfrom normbench_cli.experiments.plan import expand, plan_grid\n"
+        f"cells = plan_grid(expand({PICTURES!r}, {{'norm': ['bn', 'none']}}))\n"
+        "print([cell.status for cell in cells], 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['finished', 'finished'] False"
