@@ -9,7 +9,7 @@ from typing import Any
 
 from normbench_cli.registry.source_digest import DIGITS
 
-MOST_CHARACTERS = 20_000
+MOST_CHARACTERS = 10_000
 
 
 def checkout_diff(folder: Path) -> dict[str, Any] | None:

@@ -90,11 +90,11 @@ def evaluate_runs(
     for note in conditions.notes:
         on_event(Notice(note))
     run_ids = [store.find(text).id for text in runs]
-    remarks = {run_id: check_run(run_id, store, conditions, force=force, on_event=on_event) for run_id in run_ids}
-    for run_id, remark in remarks.items():
-        if remark:
-            add_remark(store, run_id, f"scored on other data: {remark}")
-    return [evaluate_run(run_id, conditions, store, device=device, on_event=on_event) for run_id in run_ids]
+    others = [check_run(run_id, store, conditions, force=force, on_event=on_event) for run_id in run_ids]
+    return [
+        evaluate_run(run_id, conditions, store, device=device, other_data=other, on_event=on_event)
+        for run_id, other in zip(run_ids, others, strict=True)
+    ]
 
 
 def check_run(
@@ -113,10 +113,22 @@ def check_run(
 
 
 def evaluate_run(
-    run_id: str, conditions: Conditions, store: Store, *, device: str = "auto", on_event: Callback = ignore
+    run_id: str,
+    conditions: Conditions,
+    store: Store,
+    *,
+    device: str = "auto",
+    other_data: str = "",
+    on_event: Callback = ignore,
 ) -> RunResult:
-    """Score one finished run.  Each part of the metrics is recorded as soon as it is complete."""
-    config, training = load_trained(run_id, store, device, force=True)  # the data are checked
+    """Score one finished run, whose data `check_run` has checked.  Each part of the metrics is recorded as soon as it
+    is complete.
+
+    other_data: what `check_run` says about them.
+    """
+    config, training = load_trained(run_id, store, device, force=True)
+    if other_data:
+        add_remark(store, run_id, f"scored on other data: {other_data}")
     data = build.load_images(config.data)
     found: dict[str, float] = {}
     for metrics in metrics_in_parts(training, data, conditions, on_event):

@@ -9,7 +9,7 @@ import pytest
 
 from normbench_cli.store import Store
 from tests.datasets.made_files import write_fashion
-from tests.support import RunCommand
+from tests.support import TINY, RunCommand
 
 WORDS = ("--data", "fashionmnist", "--model", "mlp:width=8", "--batch-size", "10", "--iterations", "1", "-q")
 DIFF = {"files": 1, "added": 2, "removed": 0, "new_files": {}, "digest": "d", "characters": 5, "text": "+a\n+b"}
@@ -55,6 +55,32 @@ def test_other_data_need_force(normbench: RunCommand, tmp_path: Path, monkeypatc
     refused = normbench("train", "--resume", run["id"])
     assert (refused.code, "--force" in refused.err) == (1, True)
     assert normbench("train", "--resume", run["id"], "--force", "-q").code == 0
+
+
+def test_a_grid_on_two_data_sets_of_one_name_has_two_cells_each(
+    normbench: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = []
+    for seed, place in enumerate(("first", "second", "first")):
+        if seed < 2:
+            write_fashion(tmp_path / place, seed=seed)
+        monkeypatch.setenv("NORMBENCH_DATA", str(tmp_path / place))
+        said.append(normbench("train", *WORDS, "--norm", "bn,none").out.splitlines()[-1].partition(" (")[0])
+    assert said == ["2 new, 0 already finished", "2 new, 0 already finished", "0 new, 2 already finished"]
+
+
+def test_an_edited_norm_is_one_new_cell(normbench: RunCommand, tmp_path: Path) -> None:
+    said = []
+    for body in ("return x", "return 2 * x", "return 2 * x"):
+        lines = "from torch import nn\n\nclass Mine(nn.Module):\n    def __init__(self, num_features: int):\n"
+        lines += f"        super().__init__()\n\n    def forward(self, x):\n        {body}\n"
+        (tmp_path / "edited_norm.py").write_text(lines)
+        said.append(normbench("train", *TINY, "--model", "mlp:size=8,width=8", "--norm", "none,edited_norm:Mine").out)
+    assert [out.splitlines()[-1].partition(" (")[0] for out in said] == [
+        "2 new, 0 already finished",
+        "1 new, 1 already finished",
+        "0 new, 2 already finished",
+    ]
 
 
 def test_force_is_for_runs_that_exist(normbench: RunCommand) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from normbench_cli import paths
@@ -50,11 +50,10 @@ def read_known() -> Known:
 def remember(key: str, value: list[object]) -> None:
     """Add a hash to those that are remembered; where that cannot be written, the file is hashed again next time."""
     target = paths.file_hashes()
-    try:
+    text = json.dumps(read_known() | {key: value}, indent=0)
+    with suppress(OSError):
         target.parent.mkdir(parents=True, exist_ok=True)
-        known = read_known() | {key: value}
-        with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False, encoding="utf-8") as file:
-            json.dump(known, file, indent=0)
-        os.replace(file.name, target)  # noqa: PTH105  # whole or not at all, also with two processes
-    except OSError:
-        pass
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+            unfinished = Path(folder) / target.name
+            unfinished.write_text(text, encoding="utf-8")
+            unfinished.replace(target)  # whole or not at all, also with two processes
