@@ -14,7 +14,7 @@ from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.registry import DATASETS
 
 
-@DATASETS.register("folder", recipe="folder")
+@DATASETS.register("folder", recipe="folder", files="normbench_cli.datasets._files.places:folder")
 def folder(
     path: str = "",
     size: int = 224,

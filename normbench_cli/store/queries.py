@@ -50,6 +50,16 @@ def runs_frame(
     return frame.reset_index(drop=True)
 
 
+def details_of(store: Store, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Run -> what is recorded of its making."""
+    found: dict[str, dict[str, Any]] = {}
+    with store.reading() as session:
+        for start in range(0, len(run_ids), IN_LIMIT):
+            some = select(Run.id, Run.details).where(Run.id.in_(run_ids[start : start + IN_LIMIT]))
+            found |= {run_id: details for run_id, details in session.execute(some) if isinstance(details, dict)}
+    return found
+
+
 def settings(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """A run's settings as values that can be compared."""
     plain = {
