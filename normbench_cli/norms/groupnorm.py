@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from normbench_cli.norms._batch.group import GroupNormBase, number_of_groups
+from normbench_cli.norms._batch.group import GroupNormBase, Groups, number_of_groups
 from normbench_cli.registry import NORMS
+from normbench_cli.registry.bounds import NotNegative
 
 
 @NORMS.register("groupnorm", aliases=("gn",), paper="Wu & He 2018", placement="after")
@@ -21,5 +22,5 @@ class GroupNorm(GroupNormBase):
     that divides a layer's channels (its attribute `num_groups`)
     """
 
-    def __init__(self, num_features: int, groups: int | None = None, eps: float = 1e-5, affine: bool = True) -> None:
+    def __init__(self, num_features: int, groups: Groups = None, eps: NotNegative = 1e-5, affine: bool = True) -> None:
         super().__init__(number_of_groups(groups, num_features), num_features, eps, affine)

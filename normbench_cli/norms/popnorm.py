@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
-from normbench_cli.norms._batch.group import number_of_groups
+from normbench_cli.norms._batch.group import Groups, number_of_groups
 from normbench_cli.norms._batch.layout import from_columns, memory_format, per_channel, to_columns, working_dtype
 from normbench_cli.norms._batch.popnorm_kernels import PopNormFunction
 from normbench_cli.norms._batch.running import RunningStatsNorm
 from normbench_cli.registry import NORMS
+from normbench_cli.registry.bounds import Bounds, NotNegative, Share
 
 
 @NORMS.register(
@@ -47,19 +48,15 @@ class POPNorm(RunningStatsNorm):
     def __init__(
         self,
         num_features: int,
-        kappa: float = 4.0,
+        kappa: Annotated[float, Bounds(least=1e-6, most=1e6)] = 4.0,
         remove: Literal["mean", "scaled", "none"] = "mean",
         divide: Literal["l2", "l1", "linf", "none"] = "l2",
         order: Literal["remove_first", "divide_first"] = "remove_first",
         stats: Literal["batch", "instance", "group"] = "batch",
-        groups: int | None = None,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
+        groups: Groups = None,
+        eps: NotNegative = 1e-5,
+        momentum: Share = 0.1,
     ) -> None:
-        if not 0 < kappa < float("inf"):
-            raise ValueError(
-                f"kappa is {kappa:g}, and the output's scale is 1 / kappa: use a positive number such as 4"
-            )
         if remove == divide == "none":
             raise ValueError("remove=none with divide=none leaves nothing to do: use the norm 'none'")
         in_batch = stats == "batch"

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from normbench_cli.errors import UsageError
+from normbench_cli.registry.bounds import from_literals
 from normbench_cli.registry.entry import Metadata, Registration, registrations
 from normbench_cli.registry.facts import FactsT, make_facts
 from normbench_cli.registry.source import Unreadable, find_definition, parse_module, source_file
@@ -54,7 +55,7 @@ def describe_registration(
 ) -> Metadata[FactsT]:
     """What a decorator in a file declares, checked."""
     facts = make_facts(kind, facts_type, registration.facts, file)
-    return Metadata(registration.summary, registration.paper, facts)
+    return Metadata(registration.summary, registration.paper, facts, from_literals(registration.bounds))
 
 
 def describe_object(kind: str, facts_type: type[FactsT], component: object) -> Metadata[FactsT]:

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from normbench_cli.errors import UsageError
+from normbench_cli.registry.bounds import checked
 from normbench_cli.registry.contract import Contract
 from normbench_cli.registry.entry import Entry, Metadata, Registration, registrations
 from normbench_cli.registry.facts import FactsT
@@ -64,19 +65,35 @@ class Registry(Generic[FactsT]):
         self.offered = offered
 
     def register(
-        self, name: str, *, aliases: tuple[str, ...] = (), paper: str = "", summary: str = "", **facts: Any
+        self,
+        name: str,
+        *,
+        aliases: tuple[str, ...] = (),
+        paper: str = "",
+        summary: str = "",
+        bounds: Mapping[str, Mapping[str, Any]] | None = None,
+        **facts: Any,
     ) -> Callable[[ComponentT], ComponentT]:
-        """Decorate a component.  Inside normbench's packages the arguments are read from the source, so they must be
-        literals; here they are checked and kept on the component, for classes and functions from outside."""
+        """Decorate a component: from then on its arguments are checked by the bounds in its annotations.  Inside
+        normbench's packages the decorator's arguments are read from the source, so they must be literals; here they are
+        checked and kept on the component, for classes and functions from outside.
+
+        bounds: of parameters whose annotations are not ours, as keywords of `Bounds`.
+        """
 
         def attach(component: ComponentT) -> ComponentT:
             module = component.__module__
             said = summary or first_line(component.__doc__)
-            registration = Registration(name, component.__qualname__, aliases, said, paper, facts)
+            registration = Registration(name, component.__qualname__, aliases, said, paper, facts, bounds or {})
             file = getattr(sys.modules.get(module), "__file__", None) or module
             entry = self._registered(registration, module, file)
-            if not module.startswith("torch."):  # torch's own classes stay as they are
-                component.normbench_entry = entry  # type: ignore[attr-defined]
+            if module.startswith("torch."):  # torch's own classes stay as they are
+                return component
+            if isinstance(component, type):
+                component.__init__ = checked(component.__init__)  # type: ignore[misc]
+            else:
+                component = cast(ComponentT, checked(component))
+            component.normbench_entry = entry  # type: ignore[attr-defined]
             return component
 
         return attach
@@ -126,9 +143,10 @@ class Registry(Generic[FactsT]):
         for key, value in params.items():
             if key not in accepted:
                 raise UsageError(f"{self.kind} '{entry.name}' has no parameter '{key}'", suggest(key, list(accepted)))
-            kind, default = accepted[key]
-            typed[key] = read_value(value, kind, f"{entry.name}:{key}")
-            if typed[key] == default and type(typed[key]) is type(default):
+            parameter = accepted[key]
+            typed[key] = read_value(value, parameter.type, f"{entry.name}:{key}")
+            parameter.bounds.check(f"{entry.name}:{key}", typed[key])
+            if typed[key] == parameter.default and type(typed[key]) is type(parameter.default):
                 del typed[key]
         return Spec(entry, typed, frozenset(params))
 
@@ -144,8 +162,10 @@ class Registry(Generic[FactsT]):
         result is that of the kind: a module for a norm, a data set for data."""
         spec = self.parse(text)
         takes = self.parameters(spec.entry)
-        for key in kwargs:
-            if key not in takes and key not in self.supplied:
+        for key, value in kwargs.items():
+            if key in takes:
+                takes[key].bounds.check(f"{spec.entry.name}:{key}", value)
+            elif key not in self.supplied:
                 raise UsageError(f"{self.kind} '{spec.entry.name}' has no parameter '{key}'", suggest(key, list(takes)))
         component = spec.entry.load()
         if not spec.entry.module.startswith(self.package):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
+from normbench_cli.registry.bounds import Bounds
+
+Groups = Annotated[int | None, Bounds(least=1, most=1_000_000)]
 DEFAULT_GROUPS = 32
 
 
@@ -14,8 +19,6 @@ def number_of_groups(groups: int | None, channels: int) -> int:
     divisors = [number for number in range(1, channels + 1) if channels % number == 0]
     if groups is None:
         return max(number for number in divisors if number <= DEFAULT_GROUPS)
-    if groups < 1:
-        raise ValueError(f"groups = {groups}: at least one group is needed")
     if groups not in divisors:
         fitting = ", ".join(map(str, divisors))
         raise ValueError(
