@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-HEAD = "0001"
+HEAD = "0002"
 VERSION_TABLE = "normbench_schema_version"  # Alembic's default name may belong to another program
 
 RowId = BigInteger().with_variant(Integer, "sqlite")
@@ -46,6 +46,16 @@ class NanFloat(TypeDecorator[float]):
 
     def process_result_value(self, value: float | None, dialect: Dialect) -> float:
         return float("nan") if value is None else value
+
+
+class JsonObject(TypeDecorator[dict[str, Any]]):
+    """A JSON object.  NULL, in rows older than the column, is an empty one."""
+
+    impl = JSON
+    cache_ok = True
+
+    def process_result_value(self, value: dict[str, Any] | None, dialect: Dialect) -> dict[str, Any]:
+        return {} if value is None else value
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -113,6 +123,7 @@ class Run(Base):
     pid: Mapped[int]
     process_started: Mapped[float] = mapped_column(Double)  # process ids are reused
     environment_id: Mapped[int] = mapped_column(ForeignKey("environments.id"), index=True)
+    details: Mapped[dict[str, Any]] = mapped_column(JsonObject, nullable=True)  # what the run was made of
 
     environment: Mapped[Environment] = relationship(lazy="joined", innerjoin=True)
 

@@ -72,8 +72,12 @@ class Store(Database):
         *,
         kind: str = "train",
         argv: list[str],
+        details: Mapping[str, Any] | None = None,
     ) -> str:
-        """Add a run that this process executes, with status running; the run's new id."""
+        """Add a run that this process executes, with status running; the run's new id.
+
+        details: what the run is made of, by topic; `add_details` adds more.
+        """
         settings = {name: config.get(name, None if name == "seed" else "") for name in SETTING_COLUMNS}
         moment = now()
         with self.writing() as session:
@@ -90,6 +94,7 @@ class Store(Database):
                     started_at=moment,
                     heartbeat_at=moment,
                     environment_id=environment_id(session, environment),
+                    details=dict(details or {}),
                     **settings,
                     **this_process(),
                 )
@@ -122,6 +127,12 @@ class Store(Database):
             if chunks:
                 session.execute(insert(SeriesChunk), chunks)
             update_heartbeat(session, run_id)
+
+    def add_details(self, run_id: str, details: Mapping[str, Any]) -> None:
+        """Add to what is recorded of a run's making; a key that is already there is replaced."""
+        with self.writing() as session:
+            known = session.scalar(select(Run.details).where(Run.id == run_id)) or {}
+            session.execute(update(Run).where(Run.id == run_id).values(details={**known, **details}))
 
     def heartbeat(self, run_id: str) -> None:
         """Show that a running run's process is still at work."""
