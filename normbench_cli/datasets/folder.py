@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 from normbench_cli.datasets._images.class_folders import read_splits
 from normbench_cli.datasets._images.crops import Augment, ImageSize
@@ -11,6 +10,7 @@ from normbench_cli.datasets._images.files import OnDamage
 from normbench_cli.datasets._images.streaming import StreamedImages
 from normbench_cli.datasets._images.transforms import Crop, evaluation_transform, training_transform
 from normbench_cli.errors import NormbenchError, UsageError
+from normbench_cli.paths import expanded
 from normbench_cli.registry import DATASETS
 
 
@@ -35,7 +35,7 @@ def folder(
     """
     if not path:
         raise ValueError("which folder?  Write folder:path=FOLDER, with train/CLASS/ and test/CLASS/ in it")
-    root = Path(path).expanduser()
+    root = expanded(path)
     if not root.is_dir():
         raise UsageError(
             f"folder:path={path} is {'a file' if root.exists() else 'not there'}",

@@ -19,7 +19,8 @@ class GroupNorm(GroupNormBase):
 
     num_features: channels; eps: added to the variance; affine: learn gamma and beta
     groups: exactly so many, which must divide the channels of every layer; none: up to 32, the largest number of them
-    that divides a layer's channels (its attribute `num_groups`)
+    that divides a layer's channels into groups of two or more (its attribute `num_groups`), because a group of one
+    channel is instance normalization
     """
 
     def __init__(self, num_features: int, groups: Groups = None, eps: NotNegative = 1e-5, affine: bool = True) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Annotated, Literal
 
@@ -37,8 +38,8 @@ class POPNorm(RunningStatsNorm):
     divide: l2 (as above), l1 (mean |xbar|), linf (max |xbar|), none (then neither gamma nor kappa)
     order: remove_first, divide_first (divide x by its own scale, then remove the quotient's mean)
     stats: batch, instance (each sample), group (each sample and group of channels)
-    groups: for stats=group: exactly so many, which must divide the channels of every layer; none: up to 32, the largest
-    number of them that divides a layer's channels
+    groups: for stats=group only: exactly so many, which must divide the channels of every layer; none: up to 32, the
+    largest number of them that divides a layer's channels into groups of two or more
     eps: added to the square of the scale
     momentum: weight of the new batch in the running statistics
     """
@@ -59,6 +60,8 @@ class POPNorm(RunningStatsNorm):
     ) -> None:
         if remove == divide == "none":
             raise ValueError("remove=none with divide=none leaves nothing to do: use the norm 'none'")
+        if groups is not None and stats != "group":
+            raise ValueError(f"groups={groups} has no effect with stats={stats}: leave it out, or give stats=group")
         in_batch = stats == "batch"
         super().__init__(num_features, eps, momentum, weight=divide != "none", bias=remove != "none", tracked=in_batch)
         self.kappa = kappa
@@ -74,6 +77,11 @@ class POPNorm(RunningStatsNorm):
         )  # no closed form from mean and variance: lags behind beta
         if self.runs_scale:
             self.register_buffer("running_scale", torch.ones(num_features))
+
+    def values_per_statistic(self, shape: tuple[int, ...]) -> int:
+        if self.stats == "batch":
+            return math.prod(shape) // self.num_features
+        return math.prod(shape[1:]) // self.num_groups
 
     def forward(self, x: Tensor) -> Tensor:
         if self.stats == "batch":

@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from normbench_cli.errors import UsageError
+from normbench_cli.errors import UsageError, first_sentence
 from normbench_cli.registry.bounds import from_literals
 from normbench_cli.registry.entry import Metadata, Registration, registrations
 from normbench_cli.registry.facts import FactsT, make_facts
@@ -21,16 +21,19 @@ REMEDY = "give package.module:Class, or a name from `list`"
 def import_component(kind: str, name: str) -> object:
     """What ``package.module:attribute`` names."""
     module, _, attribute = name.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
+        raise UsageError(f"{kind} '{name}' is not package.module:Class", REMEDY)
     folder = str(Path.cwd())
     sys.path.insert(0, folder)
     try:
         component: object = import_module(module)
         for part in attribute.split("."):
             component = getattr(component, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"{kind} '{name}' cannot be imported: {error}", REMEDY) from error
+    except (Exception, SystemExit) as error:  # a module may do anything while it is imported
+        raise UsageError(f"{kind} '{name}' cannot be imported: {first_sentence(error)}", REMEDY) from error
     finally:
-        sys.path.remove(folder)
+        if folder in sys.path:
+            sys.path.remove(folder)
     return component
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Generic, TypeVar, cast
 
-from normbench_cli.errors import UsageError
+from normbench_cli.errors import UsageError, first_sentence
 from normbench_cli.registry.bounds import checked
 from normbench_cli.registry.contract import Contract
 from normbench_cli.registry.entry import Entry, Metadata, Registration, registrations
@@ -179,6 +179,10 @@ class Registry(Generic[FactsT]):
             return component(*args, **arguments)
         except ValueError as error:
             raise UsageError(f"{self.kind} '{text}': {error}") from error
+        except (TypeError, AssertionError, AttributeError, ArithmeticError, LookupError) as error:
+            if spec.entry.module.startswith("normbench_cli."):
+                raise
+            raise UsageError(f"{self.kind} '{text}' cannot be made: {first_sentence(error)}", REMEDY) from error
 
     def _arguments(self, spec: Spec[FactsT], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """What the component is called with."""
