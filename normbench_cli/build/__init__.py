@@ -21,7 +21,14 @@ the one that was trained.  The parts:
 
 from normbench_cli.build.assemble import cross_validation, make_model, make_training
 from normbench_cli.build.data import load_data, load_images
-from normbench_cli.build.resolution import check, config_warnings, needs_compile_trial, resolve, resolved_fingerprint
+from normbench_cli.build.resolution import (
+    check,
+    config_warnings,
+    meta_network,
+    needs_compile_trial,
+    resolve,
+    resolved_fingerprint,
+)
 from normbench_cli.build.resolved_config import ResolvedConfig
 
 __all__ = [
@@ -33,6 +40,7 @@ __all__ = [
     "load_images",
     "make_model",
     "make_training",
+    "meta_network",
     "needs_compile_trial",
     "resolve",
     "resolved_fingerprint",

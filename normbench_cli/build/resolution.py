@@ -129,6 +129,11 @@ def meta_forward(config: RunConfig) -> MetaForward:
     return _meta_forward(config.model, config.norm, config.act, config.data, data_root())
 
 
+def meta_network(config: RunConfig) -> nn.Module:
+    """The network of a configuration, without weights."""
+    return meta_forward(config).network
+
+
 @lru_cache(maxsize=64)  # runs of a grid that differ in their seed or learning rate have the same network
 def _meta_forward(model: str, norm: str, act: str, data_spec: str, root: Path) -> MetaForward:  # noqa: ARG001
     config, data = RunConfig(model=model, norm=norm, act=act, data=data_spec), load_data(data_spec)

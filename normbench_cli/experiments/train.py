@@ -20,6 +20,7 @@ from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.events import Callback, ignore
 from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome
+from normbench_cli.experiments.remarks import add_remark, record_norm_layers, remark_on_divergence
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.trained import checkpoint_mismatch
 from normbench_cli.store import Store
@@ -33,6 +34,7 @@ def train_run(config: ResolvedConfig, store: Store, on_event: Callback = ignore)
     """
     run_id = begin_run(config, store, environment(pick_device(config.device)))
     with recording_outcome(store, run_id):
+        record_norm_layers(run_id, config, store, on_event)
         if config.folds:
             return cross_validate(run_id, config, {}, store, on_event)
         return train_and_record(run_id, config, build.make_training(config), store, on_event)
@@ -93,13 +95,21 @@ def train_and_record(
                 last_checkpoint = time.monotonic()
             on_event(event)
     except Diverged as diverged:
-        return end_run(run_id, config, store, "diverged", str(diverged))
+        return end_diverged(run_id, config, diverged, store, on_event)
     return end_run(run_id, config, store, "finished")
 
 
 def end_run(run_id: str, config: ResolvedConfig, store: Store, status: str, message: str = "") -> RunResult:
     store.end(run_id, status, message)
     return RunResult(run_id, status, config, store.latest_metrics(run_id), message)
+
+
+def end_diverged(
+    run_id: str, config: ResolvedConfig, diverged: Diverged, store: Store, on_event: Callback
+) -> RunResult:
+    if remark := remark_on_divergence(config, diverged.step):
+        add_remark(run_id, remark, store, on_event)
+    return end_run(run_id, config, store, "diverged", str(diverged))
 
 
 def cross_validate(
@@ -120,7 +130,7 @@ def cross_validate(
                 heartbeat.beat()
             on_event(event)
     except Diverged as diverged:
-        return end_run(run_id, config, store, "diverged", str(diverged))
+        return end_diverged(run_id, config, diverged, store, on_event)
     store.record_all(run_id, together)
     return end_run(run_id, config, store, "finished")
 

@@ -69,7 +69,8 @@ class POPNorm(RunningStatsNorm):
         self.divide = divide
         self.order = order
         self.stats = stats
-        self.num_groups = number_of_groups(groups, num_features) if stats == "group" else num_features
+        self.num_groups = number_of_groups(groups, num_features) if stats == "group" else None
+        self.groups_in_sample = self.num_groups or num_features
         self.is_default_form = (remove, divide, order) == ("mean", "l2", "remove_first")
         self.runs_scale = in_batch and divide in (
             "l1",
@@ -81,7 +82,7 @@ class POPNorm(RunningStatsNorm):
     def values_per_statistic(self, shape: tuple[int, ...]) -> int:
         if self.stats == "batch":
             return math.prod(shape) // self.num_features
-        return math.prod(shape[1:]) // self.num_groups
+        return math.prod(shape[1:]) // self.groups_in_sample
 
     def forward(self, x: Tensor) -> Tensor:
         if self.stats == "batch":
@@ -153,7 +154,7 @@ class POPNorm(RunningStatsNorm):
     def _normalize_samples(self, x: Tensor) -> Tensor:
         """Any form with the statistics of each sample and group.  They are computed directly, without closed forms,
         since beta differs between the channels of a group."""
-        data = x.to(working_dtype(x)).reshape(len(x), self.num_groups, -1)
+        data = x.to(working_dtype(x)).reshape(len(x), self.groups_in_sample, -1)
         channels = (1, self.num_features, *[1] * (x.ndim - 2))
 
         def expanded(parameter: Tensor) -> Tensor:

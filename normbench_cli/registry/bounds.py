@@ -12,9 +12,11 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, wraps
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from normbench_cli.errors import UsageError
+
+ComponentT = TypeVar("ComponentT", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,14 @@ def bounds_of(hint: Any) -> Bounds:
     """The bounds in an annotation; without any, those of a number that is finite."""
     declared = [part for part in get_args(hint) if isinstance(part, Bounds)] if get_origin(hint) is Annotated else []
     return declared[0] if declared else Bounds()
+
+
+def checking_arguments(component: ComponentT) -> ComponentT:
+    """The component, made to check its arguments: a function, or a class when an object of it is made."""
+    if not isinstance(component, type):
+        return cast(ComponentT, checked(component))
+    component.__init__ = checked(component.__init__)  # type: ignore[misc]
+    return component
 
 
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
@@ -35,6 +37,20 @@ def import_component(kind: str, name: str) -> object:
         if folder in sys.path:
             sys.path.remove(folder)
     return component
+
+
+@contextmanager
+def refusals_in_one_line(kind: str, text: str, module: str) -> Iterator[None]:
+    """What a component raises when it is made, as one line; of a component from outside also errors that are no
+    refusals, because it may be anything, such as a class that has to be given more."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(f"{kind} '{text}': {error}") from error
+    except (TypeError, AssertionError, AttributeError, ArithmeticError, LookupError) as error:
+        if module.startswith("normbench_cli."):
+            raise
+        raise UsageError(f"{kind} '{text}' cannot be made: {first_sentence(error)}", REMEDY) from error
 
 
 def describe_by_name(kind: str, facts_type: type[FactsT], name: str) -> Metadata[FactsT]:

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
-from normbench_cli.errors import UsageError, first_sentence
-from normbench_cli.registry.bounds import checked
+from normbench_cli.errors import UsageError
+from normbench_cli.registry.bounds import checking_arguments
 from normbench_cli.registry.contract import Contract
 from normbench_cli.registry.entry import Entry, Metadata, Registration, registrations
 from normbench_cli.registry.facts import FactsT
@@ -19,6 +19,7 @@ from normbench_cli.registry.outside import (
     describe_object,
     describe_registration,
     import_component,
+    refusals_in_one_line,
 )
 from normbench_cli.registry.parameters import REQUIRED, Parameter
 from normbench_cli.registry.source import Unreadable, parse_module, source_file
@@ -89,10 +90,7 @@ class Registry(Generic[FactsT]):
             entry = self._registered(registration, module, file)
             if module.startswith("torch."):  # torch's own classes stay as they are
                 return component
-            if isinstance(component, type):
-                component.__init__ = checked(component.__init__)  # type: ignore[misc]
-            else:
-                component = cast(ComponentT, checked(component))
+            component = checking_arguments(component)
             component.normbench_entry = entry  # type: ignore[attr-defined]
             return component
 
@@ -175,14 +173,8 @@ class Registry(Generic[FactsT]):
             self._check_complete(spec, arguments)
         if self.contract.bound and not isinstance(component, type):
             return partial(component, *args, **arguments)
-        try:
+        with refusals_in_one_line(self.kind, text, spec.entry.module):
             return component(*args, **arguments)
-        except ValueError as error:
-            raise UsageError(f"{self.kind} '{text}': {error}") from error
-        except (TypeError, AssertionError, AttributeError, ArithmeticError, LookupError) as error:
-            if spec.entry.module.startswith("normbench_cli."):
-                raise
-            raise UsageError(f"{self.kind} '{text}' cannot be made: {first_sentence(error)}", REMEDY) from error
 
     def _arguments(self, spec: Spec[FactsT], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """What the component is called with."""

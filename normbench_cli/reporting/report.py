@@ -12,10 +12,11 @@ from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.reporting import tables
 from normbench_cli.reporting.curves import curve_points
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery, SchedulePoint, parse_at
+from normbench_cli.reporting.remarks import remark_notes
 from normbench_cli.reporting.selection import Selection, select_runs
 from normbench_cli.store import Store
 from normbench_cli.store.errors import NoDatabase
-from normbench_cli.store.queries import metrics_frame
+from normbench_cli.store.queries import details_of, metrics_frame
 
 DEFAULT_METRICS = (
     "test/accuracy",
@@ -78,7 +79,7 @@ def report_of(store: Store, query: ReportQuery) -> Report:
         metrics=metrics,
         groups=selection.groups,
         summary=summary[summary["metric"].isin(metrics)],
-        notes=make_notes(selection, summary, point),
+        notes=make_notes(selection, summary, point) + remark_notes(details_of(store, selection.runs["id"].tolist())),
         curves={name: curve_points(store, selection, name) for name in query.curves},
     )
 

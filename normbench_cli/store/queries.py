@@ -50,6 +50,16 @@ def runs_frame(
     return frame.reset_index(drop=True)
 
 
+def details_of(store: Store, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """What is recorded of each run's making, by id; runs of older versions have nothing."""
+    found = {}
+    with store.reading() as session:
+        for start in range(0, len(run_ids), IN_LIMIT):
+            query = select(Run.id, Run.details).where(Run.id.in_(run_ids[start : start + IN_LIMIT]))
+            found.update({row.id: row.details or {} for row in session.execute(query)})
+    return {run_id: found[run_id] for run_id in run_ids if run_id in found}
+
+
 def settings(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """A run's settings as values that can be compared."""
     plain = {
