@@ -24,9 +24,7 @@ def expanded(text: str) -> Path:
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
-        raise UsageError(
-            f"the path {text} names a user that this machine does not have", "write the path out"
-        ) from error
+        raise UsageError(f"the path {text} names an unknown user", "write the path out") from error
 
 
 def database(option: str | None = None) -> str:

@@ -37,7 +37,10 @@ ACTIVATIONS.register("identity", aliases=("linear",), summary="x: no activation"
 
 @ACTIVATIONS.register("hardtanh", init="xavier")
 class Hardtanh(nn.Hardtanh):
-    """x clipped to [-1, 1], or to [min_val, max_val]; torch's, without its deprecated parameters."""
+    """x clipped to [-1, 1]
+
+    Torch's, without its deprecated parameters.  min_val, max_val: the ends of the range, instead of -1 and 1.
+    """
 
     def __init__(self, min_val: Finite = -1.0, max_val: Finite = 1.0, inplace: bool = False) -> None:
         if min_val >= max_val:

@@ -41,8 +41,8 @@ def chosen_groups(config: RunConfig, layers: Sequence[NormLayer]) -> Iterator[st
     norm = NORMS.parse_norm(config.norm).data_norm
     chosen = Counter(layer.parameters["groups"] for layer in layers if "groups" in layer.parameters)
     if norm is not None and "groups" not in norm.params and chosen:
-        parts = [f"{format_value(value)} in {count}" for value, count in sorted(chosen.items())]
-        yield f"{norm} is given no number of groups, so each layer chooses its own: {', '.join(parts)} of {chosen.total()} layers"
+        counts = ", ".join(f"{format_value(value)} in {count}" for value, count in sorted(chosen.items()))
+        yield f"{norm} leaves the number of groups to its layers, which choose {counts} of {chosen.total()} layers"
 
 
 def remarks_before(config: RunConfig) -> Iterator[str]:

@@ -32,8 +32,8 @@ def varying_parameters(norm_layers: object) -> Iterator[str]:
                 value = str(kind.get("parameters", {}).get(name))
                 counts[value] = counts.get(value, 0) + len(kind.get("layers", []))
             if len(counts) > 1:
-                parts = [f"{value} in {count}" for value, count in counts.items()]
-                yield f"Layers of {norm} differ in {name}: {', '.join(parts)} of {sum(counts.values())} layers"
+                parts = ", ".join(f"{value} in {count}" for value, count in counts.items())
+                yield f"Layers of {norm} differ in {name}: {parts} of {sum(counts.values())} layers"
 
 
 def which(runs: list[str], of: int) -> str:

@@ -64,8 +64,10 @@ def test_an_instance_of_one_value_gives_beta(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("norm", ["groupnorm", "popnorm:stats=group"])
-@pytest.mark.parametrize(("channels", "used"), [(64, 32), (48, 24), (16, 16), (7, 7), (37, 1)])
-def test_without_a_number_of_groups_the_largest_that_fits_is_used_and_shown(
+@pytest.mark.parametrize(
+    ("channels", "used"), [(128, 32), (64, 32), (48, 24), (32, 16), (16, 8), (7, 1), (3, 1), (1, 1)]
+)
+def test_without_a_number_of_groups_the_largest_with_two_channels_a_group_is_used_and_shown(
     norm: str, channels: int, used: int
 ) -> None:
     layer = NORMS.build(norm, num_features=channels)
