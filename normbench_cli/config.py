@@ -128,9 +128,12 @@ class RunConfig:
         """Replace a value by its canonical form; only while the config is made, because it is frozen afterwards."""
         object.__setattr__(self, name, value)
 
-    def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits over the settings that affect the result; equal for equal runs on any machine."""
-        matters = {name: getattr(self, name) for name in IDENTITY}
+    def fingerprint(self, made_of: Mapping[str, Any] | None = None) -> str:
+        """Sixteen hexadecimal digits over what affects the result; equal for equal runs on any machine.
+
+        made_of: digests of the data and of components from outside, where there are any (experiments/identity.py).
+        """
+        matters = {name: getattr(self, name) for name in IDENTITY} | ({"made_of": made_of} if made_of else {})
         text = json.dumps(matters, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

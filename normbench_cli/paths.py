@@ -42,6 +42,11 @@ def run_folder(run_id: str) -> Path:
     return home() / "runs" / run_id
 
 
+def file_hashes() -> Path:
+    """What the data sets' large files were hashed to."""
+    return home() / "file-hashes.json"
+
+
 def data_root() -> Path:
     """Where data sets are looked for and downloaded to: NORMBENCH_DATA, or data/ in the home folder."""
     chosen = os.environ.get("NORMBENCH_DATA")

@@ -16,11 +16,11 @@ the one that was trained.  The parts:
     assemble.py         make_training, make_model, cross_validation
     init.py             initial weights
     optim.py            the optimizer and the learning-rate schedule
-    data.py             data sets, kept in memory for all runs of a grid
+    data.py             data sets, kept in memory for all runs of a grid; data_digest.py tells them apart
 """
 
 from normbench_cli.build.assemble import cross_validation, make_model, make_training
-from normbench_cli.build.data import load_data, load_images
+from normbench_cli.build.data import load_data, load_images, loaded_data
 from normbench_cli.build.resolution import (
     check,
     config_warnings,
@@ -38,6 +38,7 @@ __all__ = [
     "cross_validation",
     "load_data",
     "load_images",
+    "loaded_data",
     "make_model",
     "make_training",
     "meta_network",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -14,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from normbench_cli.build.assemble import make_model
 from normbench_cli.build.compile_trial import compile_pays_off
-from normbench_cli.build.data import load_data, load_images
+from normbench_cli.build.data import load_data, load_images, loaded_data
 from normbench_cli.build.network_checks import (
     check_groups,
     check_memory,
@@ -87,10 +88,10 @@ def resolved_amp(config: RunConfig) -> str:
     return fast_precision(pick_device(config.device)) if config.amp == "auto" else config.amp
 
 
-def resolved_fingerprint(config: RunConfig) -> str:
+def resolved_fingerprint(config: RunConfig, made_of: Mapping[str, Any] | None = None) -> str:
     """The fingerprint that a configuration has once it is resolved, without the cost of resolving: of what is left
     open, only the precision is part of a run's identity."""
-    return RunConfig(**config.to_dict() | {"amp": resolved_amp(config)}).fingerprint()
+    return RunConfig(**config.to_dict() | {"amp": resolved_amp(config)}).fingerprint(made_of)
 
 
 def needs_compile_trial(config: RunConfig) -> bool:
@@ -126,7 +127,8 @@ class MetaForward:
 
 def meta_forward(config: RunConfig) -> MetaForward:
     """Run the model forward on torch's `meta` device, where that costs nothing and shows what does not fit."""
-    return _meta_forward(config.model, config.norm, config.act, config.data, data_root())
+    digest = loaded_data(config.data).digest
+    return _meta_forward(config.model, config.norm, config.act, config.data, data_root(), digest)
 
 
 def meta_network(config: RunConfig) -> nn.Module:
@@ -135,7 +137,7 @@ def meta_network(config: RunConfig) -> nn.Module:
 
 
 @lru_cache(maxsize=64)  # runs of a grid that differ in their seed or learning rate have the same network
-def _meta_forward(model: str, norm: str, act: str, data_spec: str, root: Path) -> MetaForward:  # noqa: ARG001
+def _meta_forward(model: str, norm: str, act: str, data_spec: str, root: Path, digest: str) -> MetaForward:  # noqa: ARG001
     config, data = RunConfig(model=model, norm=norm, act=act, data=data_spec), load_data(data_spec)
     try:
         with torch.device("meta"):

@@ -27,6 +27,14 @@ Where = Annotated[
         rich_help_panel="Which runs",
     ),
 ]
+OtherData = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Accept other data of the same name than the run was trained on; recorded as a remark.",
+        rich_help_panel="Which runs",
+    ),
+]
 Tag = Annotated[str | None, typer.Option("--tag", help="Only runs with this tag.", rich_help_panel="Which runs")]
 
 

@@ -45,6 +45,7 @@ def evaluate(
             rich_help_panel="What is measured",
         ),
     ] = None,
+    force: _options.OtherData = False,
     *,
     settings: Settings,
     common: Common,
@@ -65,7 +66,7 @@ def evaluate(
         evaluation_progress(len(cases) * len(runs), quiet=common.quiet) as on_event,
     ):
         device = settings.get("device", "auto")
-        results = use_case.evaluate_runs(runs, conditions, opened, device=device, on_event=on_event)
+        results = use_case.evaluate_runs(runs, conditions, opened, device=device, force=force, on_event=on_event)
     if common.json:
         print_json({"runs": [result.to_json() for result in results]})
         return EXIT_OK

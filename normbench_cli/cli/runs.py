@@ -12,6 +12,7 @@ import typer
 from normbench_cli import paths, store
 from normbench_cli.cli import _options
 from normbench_cli.cli._columns import Row
+from normbench_cli.cli._details import detail_rows
 from normbench_cli.cli._help import Command
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json, print_table
@@ -115,7 +116,7 @@ def short_time(moment: datetime) -> str:
 @app.command("show", cls=Command)
 @common_options
 def show_run(run: _options.RunId, *, common: Common) -> int:
-    """Show everything recorded of a run: settings, environment, last metrics, metrics by epoch.
+    """Show everything recorded of a run: settings, what it was made of, environment, last metrics, metrics by epoch.
 
     Examples:
       normbench runs show d322c4f1
@@ -133,12 +134,13 @@ def show_run(run: _options.RunId, *, common: Common) -> int:
         print_json({"runs": [shown(found, metrics, curve=by_epoch)]})
         return EXIT_OK
     facts = shown(found, metrics, folder=str(paths.run_folder(found.id)))
-    config, environment = facts.pop("config"), facts.pop("environment")
+    config, environment, details = facts.pop("config"), facts.pop("environment"), facts.pop("details")
     del facts["metrics"]
     some_epochs = epochs.iloc[evenly_spaced(len(epochs), EPOCHS_SHOWN)].iterrows()
     tables: list[list[Row]] = [
         [{"run": name, found.id: cell(value)} for name, value in facts.items() if value not in ("", None)],
         [{"setting": name, "value": format_value(value)} for name, value in flattened(config).items()],
+        detail_rows(details),
         [{"environment": name, "value": format_value(value)} for name, value in flattened(environment).items()],
         [{"last metric": name, "value": f"{value:.6g}"} for name, value in metrics.items()],
         [
@@ -153,12 +155,12 @@ def show_run(run: _options.RunId, *, common: Common) -> int:
     return EXIT_OK
 
 
-def shown(run: Run, metrics: Mapping[str, float], **details: Any) -> dict[str, Any]:
+def shown(run: Run, metrics: Mapping[str, float], **more: Any) -> dict[str, Any]:
     """A run in the JSON of `runs show`."""
     names = ["id", "fingerprint", "status", "message", "config", "kind", "tag", "note", "argv"]
     names += ["started_at", "heartbeat_at", "finished_at", "host", "pid"]
     facts: dict[str, Any] = {name: getattr(run, name) for name in names}
-    return run_json(**facts, metrics=metrics, environment=run.environment.facts, **details)
+    return run_json(**facts, metrics=metrics, environment=run.environment.facts, details=run.details, **more)
 
 
 def cell(value: object) -> str:

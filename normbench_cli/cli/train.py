@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from normbench_cli import store
+from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.cli._tables import print_dry_runs, print_results
@@ -47,6 +48,7 @@ def train(
         str | None,
         typer.Option("--resume", metavar="RUN", help="Continue a run that ended early.", rich_help_panel=WHICH_RUNS),
     ] = None,
+    force: _options.OtherData = False,
     rerun: Annotated[
         bool, typer.Option("--rerun", help="Train the finished cells of a grid again.", rich_help_panel=WHICH_RUNS)
     ] = False,
@@ -78,7 +80,9 @@ def train(
                 f"--resume continues a run with the run's own configuration, but {others[0]} is given",
                 "drop that option",
             )
-        return resume_run(resume, common)
+        return resume_run(resume, common, force=force)
+    if force:
+        raise UsageError("--force is for --resume", "name the run to continue by --resume, or drop --force")
     axes = {name: settings.pop(name, None) for name in GRID_FIELDS}
     seeds = parse_seeds(settings.pop("seed", []))
     configs = expand(dict(read_assignments("--set", set_ or [])) | settings, axes, seeds)
@@ -120,7 +124,7 @@ def exit_code(results: Sequence[RunResult], cells: int) -> int:
     return EXIT_INCOMPLETE if failed else EXIT_OK
 
 
-def resume_run(run: str, common: Common) -> int:
+def resume_run(run: str, common: Common, *, force: bool) -> int:
     """Continue a run that ended early, and print how it ended."""
     from normbench_cli.cli._progress import stopped_by_signals, training_progress
     from normbench_cli.experiments import train as use_case
@@ -130,7 +134,7 @@ def resume_run(run: str, common: Common) -> int:
         stopped_by_signals(),
         training_progress(1, quiet=common.quiet) as on_event,
     ):
-        result = use_case.resume_run(run, opened, on_event)
+        result = use_case.resume_run(run, opened, on_event, force=force)
     if common.json:
         print_json({"runs": [result.to_json()]})
     else:

@@ -48,7 +48,12 @@ def evaluation_transform(image: Image.Image, _index: int, _draw: int, *, size: i
     return image.crop(center_crop_box(image.size)).resize((size, size), BILINEAR)
 
 
-@DATASETS.register("celeba", paper="Liu et al. 2015; groups of Zhai et al. 2021", recipe="augnorm-celeba")
+@DATASETS.register(
+    "celeba",
+    paper="Liu et al. 2015; groups of Zhai et al. 2021",
+    recipe="augnorm-celeba",
+    files="normbench_cli.datasets._files.places:celeba",
+)
 def celeba(size: ImageSize = 224, shuffle: bool = True, damaged: OnDamage = "skip") -> StreamedImages:
     """Faces, blond or not, with 16 overlapping groups of sex, age, attractiveness and hair; official splits.
 

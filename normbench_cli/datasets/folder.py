@@ -14,7 +14,7 @@ from normbench_cli.paths import expanded
 from normbench_cli.registry import DATASETS
 
 
-@DATASETS.register("folder", recipe="folder")
+@DATASETS.register("folder", recipe="folder", files="normbench_cli.datasets._files.places:folder")
 def folder(
     path: str = "",
     size: ImageSize = 224,

@@ -25,7 +25,12 @@ META = "meta.bin"  # what torchvision makes of the development kit: the class of
 log = logging.getLogger(__name__)
 
 
-@DATASETS.register("imagenet", paper="Russakovsky et al. 2015", recipe="popnorm-imagenet")
+@DATASETS.register(
+    "imagenet",
+    paper="Russakovsky et al. 2015",
+    recipe="popnorm-imagenet",
+    files="normbench_cli.datasets._files.places:imagenet",
+)
 def imagenet(
     size: ImageSize = 224, augment: Augment = "crop_flip", crop: Crop = "popnorm", damaged: OnDamage = "skip"
 ) -> StreamedImages:

@@ -12,6 +12,9 @@ and prints nothing.  The functions of ``import normbench_cli as nb`` stand besid
     load_model.py   load_model: a trained network; trained.py reads it from its checkpoint
     query.py        runs, metrics: what is recorded, as DataFrames
     delete.py       delete_runs
+    identity.py     fingerprints: settings, data, source of components from outside
+    details.py      what is recorded of a run's making; checkout_diff.py has the uncommitted changes
+    same_data.py    whether a run's data set is still the one it was trained on
     lifecycle.py    a run begins, shows that it is alive, and ends, whatever happens
     result.py       RunResult and the JSON form of a run
     events.py       what `on_event` is called with

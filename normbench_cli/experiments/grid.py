@@ -7,6 +7,7 @@ from typing import Any
 
 from normbench_cli import build, paths
 from normbench_cli.config import RunConfig
+from normbench_cli.datasets._files.look import look
 from normbench_cli.experiments.events import Callback, Notice, RunEnded, RunStarted, ignore
 from normbench_cli.experiments.plan import Cell, expand, plan_grid
 from normbench_cli.experiments.result import RunResult, recorded_result
@@ -79,13 +80,16 @@ def train_cells(cells: Sequence[Cell], store: Store, on_event: Callback) -> Iter
             if len(cells) == 1:
                 raise
             # whatever is wrong with one cell must not cost the others
-            result = RunResult("", "failed", cell.config, {}, f"{type(error).__name__}: {error}")
+            result = RunResult(
+                "", "failed", cell.config, {}, f"{type(error).__name__}: {error}", fingerprint=cell.fingerprint
+            )
         on_event(RunEnded(result))
         yield result
 
 
 def train_cell(config: RunConfig, store: Store, on_event: Callback) -> RunResult:
-    """Resolve a configuration, warn of settings that are probably not intended, and train it."""
+    """Resolve a configuration, warn of settings that are probably not intended, and train it on the data of now."""
+    look(config.data)
     resolved = build.resolve(config, on_event)
     for warning in build.config_warnings(resolved):
         on_event(Notice(warning))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,11 +19,13 @@ def begin_run(
     store: Store,
     environment: dict[str, Any],
     *,
+    fingerprint: str,
+    details: Mapping[str, Any],
     kind: str = "train",
-    fingerprint: str | None = None,
 ) -> str:
-    """Record a new run as running, and give its id.  The fingerprint is the configuration's unless one is given."""
-    return store.begin(config.to_dict(), fingerprint or config.fingerprint(), environment, kind=kind, argv=sys.argv[1:])
+    """Record a new run as running, and give its id."""
+    argv = sys.argv[1:]
+    return store.begin(config.to_dict(), fingerprint, environment, kind=kind, argv=argv, details=details)
 
 
 class Heartbeat:

@@ -36,17 +36,18 @@ class Preprocess:
         return self._standardize(pixels).contiguous(memory_format=self._memory_format)
 
 
-def load_model(run: str | RunResult, db: str | None = None, *, device: str = "auto") -> nn.Module:
+def load_model(run: str | RunResult, db: str | None = None, *, device: str = "auto", force: bool = False) -> nn.Module:
     """The trained network of a finished run, in eval mode, with the weights of its last checkpoint.
 
     Its attribute `preprocess` turns images (uint8, or floats from 0 to 1) into the network's inputs.
     run: an id, the first digits of one, or a result of `train`.  device: auto, cpu, cuda, ...
+    force: also if its data set is now another one of the same name, to which `preprocess` then belongs.
 
     >>> net = nb.load_model("d322c4f1")
     >>> net(net.preprocess(images)).argmax(1)
     """
     with Store.open(db, write=False) as store:
-        config, training = load_trained(store.find(run_id_of(run)).id, store, device)
+        config, training = load_trained(store.find(run_id_of(run)).id, store, device, force=force)
     model = training.model.eval()
     data = build.load_images(config.data)
     model.preprocess = Preprocess(data, training.device, channels_last=bool(config.channels_last))  # type: ignore[assignment]

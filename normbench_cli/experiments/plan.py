@@ -1,6 +1,7 @@
 """The cells of a grid, and what is recorded of each: what is known before anything is launched.
 
-torch is loaded only if there are cells to train, so a wrong setting or a finished grid is reported at once.
+torch is loaded only if there are cells to train, or data of one's own to look at, so a wrong setting or a finished grid
+is reported at once.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 from normbench_cli import paths
 from normbench_cli.config import REGISTRIES, RunConfig, make_config
 from normbench_cli.errors import UsageError
+from normbench_cli.experiments.identity import fingerprints
+from normbench_cli.registry.source_digest import reload_changed
 from normbench_cli.registry.spec import split_list
 from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.status import WITH_RESULT
@@ -77,17 +80,10 @@ def plan_grid(configs: Iterable[RunConfig], db: str | None = None, *, rerun: boo
 
 
 def by_fingerprint(configs: Iterable[RunConfig]) -> dict[str, RunConfig]:
-    """The configurations, equal ones once."""
-    return {fingerprint_of(config): config for config in configs}
-
-
-def fingerprint_of(config: RunConfig) -> str:
-    """A configuration's fingerprint once it is resolved; only an open precision needs a look at the device."""
-    if config.amp != "auto":
-        return config.fingerprint()
-    from normbench_cli.build import resolved_fingerprint
-
-    return resolved_fingerprint(config)
+    """The configurations, equal ones once, as they would be trained now."""
+    reload_changed()
+    listed = list(configs)
+    return dict(zip(fingerprints(listed), listed, strict=True))
 
 
 def newest_runs(fingerprints: Iterable[str], db: str | None) -> dict[str, tuple[str, str]]:

@@ -18,6 +18,7 @@ from normbench_cli.device import pick_device
 from normbench_cli.engine.loop import saved_bytes
 from normbench_cli.engine.step import train_step
 from normbench_cli.errors import UsageError
+from normbench_cli.experiments.details import details_of
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome
 from normbench_cli.experiments.profile_results import REFERENCES, Row, result_rows
@@ -140,9 +141,10 @@ def run_profile(plan: ProfilePlan, store: Store) -> dict[str, Any]:
 
 def begin_contender(config: ResolvedConfig, plan: ProfilePlan, store: Store, facts: dict[str, Any]) -> str:
     """Record a run for a contender.  The hardware is part of a profile's identity."""
-    identity = [config.fingerprint(), plan.shapes, plan.model, {key: facts[key] for key in HARDWARE}]
+    own, details = details_of(config, facts)
+    identity = [own, plan.shapes, plan.model, {key: facts[key] for key in HARDWARE}]
     fingerprint = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
-    return begin_run(config, store, facts, kind="profile", fingerprint=fingerprint)
+    return begin_run(config, store, facts, kind="profile", fingerprint=fingerprint, details=details)
 
 
 def places(plan: ProfilePlan) -> Iterator[tuple[Row, dict[str, Workload]]]:

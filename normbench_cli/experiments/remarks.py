@@ -11,6 +11,7 @@ from normbench_cli.build import ResolvedConfig
 from normbench_cli.config import RunConfig
 from normbench_cli.experiments.events import Callback, Notice
 from normbench_cli.experiments.norm_layers import NormLayer, compact, norm_layers
+from normbench_cli.experiments.same_data import add_remark
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.spec import format_value
 from normbench_cli.store import Store
@@ -25,15 +26,13 @@ def record_norm_layers(run_id: str, config: ResolvedConfig, store: Store, on_eve
     for notice in chosen_groups(config, layers):
         on_event(Notice(notice))
     for remark in remarks_before(config):
-        add_remark(run_id, remark, store, on_event)
+        make_remark(run_id, remark, store, on_event)
 
 
-def add_remark(run_id: str, remark: str, store: Store, on_event: Callback) -> None:
-    """Show a remark, and record it once."""
+def make_remark(run_id: str, remark: str, store: Store, on_event: Callback) -> None:
+    """Show a remark and record it."""
     on_event(Notice(remark))
-    known = (store.find(run_id).details or {}).get("remarks", [])
-    if remark not in known:
-        store.add_details(run_id, {"remarks": [*known, remark]})
+    add_remark(store, run_id, remark)
 
 
 def chosen_groups(config: RunConfig, layers: Sequence[NormLayer]) -> Iterator[str]:

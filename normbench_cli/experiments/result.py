@@ -17,7 +17,7 @@ class RunResult:
     """A run and how it ended.
 
     id: empty if the run could not even begin.  status: finished, diverged, failed, interrupted or running.
-    metrics: the last value of each metric, by full name.  message: why the run ended early.
+    metrics: the last value of each metric, by full name.  message: why the run ended early.  fingerprint: as recorded.
     """
 
     id: str
@@ -25,11 +25,12 @@ class RunResult:
     config: RunConfig
     metrics: dict[str, float] = field(default_factory=dict)
     message: str = ""
+    fingerprint: str = field(kw_only=True)
 
     def to_json(self) -> dict[str, Any]:
         return run_json(
             id=self.id,
-            fingerprint=self.config.fingerprint(),
+            fingerprint=self.fingerprint,
             status=self.status,
             message=self.message,
             config=self.config.to_dict(),
@@ -62,7 +63,8 @@ def run_json(
 def recorded_result(run_id: str, store: Store) -> RunResult:
     """A recorded run as a result."""
     run = store.find(run_id)
-    return RunResult(run.id, run.status, make_config(run.config), store.latest_metrics(run.id), run.message)
+    metrics = store.latest_metrics(run.id)
+    return RunResult(run.id, run.status, make_config(run.config), metrics, run.message, fingerprint=run.fingerprint)
 
 
 def run_id_of(run: str | RunResult) -> str:

@@ -17,11 +17,13 @@ from normbench_cli.engine.events import Diverged, Notice, Record
 from normbench_cli.engine.loop import fit
 from normbench_cli.engine.training import Training
 from normbench_cli.errors import NormbenchError
+from normbench_cli.experiments.details import details_of
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.events import Callback, ignore
 from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome
-from normbench_cli.experiments.remarks import add_remark, record_norm_layers, remark_on_divergence
+from normbench_cli.experiments.remarks import make_remark, record_norm_layers, remark_on_divergence
 from normbench_cli.experiments.result import RunResult
+from normbench_cli.experiments.same_data import add_remark, changed_sources, check_data
 from normbench_cli.experiments.trained import checkpoint_mismatch
 from normbench_cli.store import Store
 from normbench_cli.store.status import WITH_RESULT
@@ -32,7 +34,9 @@ def train_run(config: ResolvedConfig, store: Store, on_event: Callback = ignore)
 
     On an error or an interrupt the run's final status is recorded and the exception raised again.
     """
-    run_id = begin_run(config, store, environment(pick_device(config.device)))
+    facts = environment(pick_device(config.device))
+    fingerprint, details = details_of(config, facts)
+    run_id = begin_run(config, store, facts, fingerprint=fingerprint, details=details)
     with recording_outcome(store, run_id):
         record_norm_layers(run_id, config, store, on_event)
         if config.folds:
@@ -40,8 +44,11 @@ def train_run(config: ResolvedConfig, store: Store, on_event: Callback = ignore)
         return train_and_record(run_id, config, build.make_training(config), store, on_event)
 
 
-def resume_run(text: str, store: Store, on_event: Callback = ignore) -> RunResult:
-    """Continue a run that ended early from its newest whole checkpoint, as if it had never stopped."""
+def resume_run(text: str, store: Store, on_event: Callback = ignore, *, force: bool = False) -> RunResult:
+    """Continue a run that ended early from its newest whole checkpoint, as if it had never stopped.
+
+    force: also on other data than it began with, which is recorded as a remark.
+    """
     paths.set_compile_cache()
     run = store.find(text)
     if run.status == "running":  # whoever kills a run and resumes it at once need not wait until it counts as silent
@@ -51,7 +58,13 @@ def resume_run(text: str, store: Store, on_event: Callback = ignore) -> RunResul
         raise NormbenchError(f"run {run.id} is {run.status}", "only a run that ended early can be resumed")
     if run.status == "running":
         raise NormbenchError(f"run {run.id} is running, in process {run.pid} on {run.host}", "stop it first")
-    config = build.resolve(make_config(run.config), trial=None)
+    recorded = make_config(run.config)
+    other_data = check_data(run, recorded, force=force, on_event=on_event)
+    for notice in changed_sources(run, recorded):
+        on_event(notice)
+    config = build.resolve(recorded, trial=None)
+    if other_data:
+        add_remark(store, run.id, f"continued on other data: {other_data}")
     if config.folds:
         return resume_folds(run.id, config, store, on_event)
     training = build.make_training(config)
@@ -101,14 +114,15 @@ def train_and_record(
 
 def end_run(run_id: str, config: ResolvedConfig, store: Store, status: str, message: str = "") -> RunResult:
     store.end(run_id, status, message)
-    return RunResult(run_id, status, config, store.latest_metrics(run_id), message)
+    fingerprint = store.find(run_id).fingerprint
+    return RunResult(run_id, status, config, store.latest_metrics(run_id), message, fingerprint=fingerprint)
 
 
 def end_diverged(
     run_id: str, config: ResolvedConfig, diverged: Diverged, store: Store, on_event: Callback
 ) -> RunResult:
     if remark := remark_on_divergence(config, diverged.step):
-        add_remark(run_id, remark, store, on_event)
+        make_remark(run_id, remark, store, on_event)
     return end_run(run_id, config, store, "diverged", str(diverged))
 
 

@@ -11,6 +11,7 @@ from normbench_cli.device import pick_device
 from normbench_cli.engine import checkpoint
 from normbench_cli.engine.training import Training
 from normbench_cli.errors import NormbenchError, first_sentence
+from normbench_cli.experiments.same_data import check_data
 from normbench_cli.store import Store
 
 
@@ -26,9 +27,15 @@ def config_of_finished(run_id: str, store: Store) -> RunConfig:
     return make_config(run.config)
 
 
-def load_trained(run_id: str, store: Store, device: str = "auto") -> tuple[build.ResolvedConfig, Training]:
-    """The configuration and the training of a finished run, after its last step, on a device."""
+def load_trained(
+    run_id: str, store: Store, device: str = "auto", *, force: bool = False
+) -> tuple[build.ResolvedConfig, Training]:
+    """The configuration and the training of a finished run, after its last step, on a device.
+
+    force: also with other data than those it was trained on.
+    """
     recorded = config_of_finished(run_id, store)
+    check_data(store.find(run_id), recorded, force=force)
     config = build.resolve(make_config(recorded.to_dict() | {"device": device}), trial=None)
     saved, damaged = checkpoint.load(paths.run_folder(run_id), pick_device(device))
     training = build.make_training(config)

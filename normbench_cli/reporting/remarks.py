@@ -8,13 +8,13 @@ from typing import Any
 NAMED = 3  # runs that a note names; of more, their number
 
 
-def remark_notes(details: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """details: what is recorded of each run's making, by its id."""
+def remark_notes(details: Mapping[str, Mapping[str, Any]], runs: int) -> list[str]:
+    """details: what is recorded of each run's making, by its id; runs: how many there are, those without included."""
     about: dict[str, list[str]] = {}
     for run_id, found in details.items():
         for remark in (*texts(found.get("remarks")), *varying_parameters(found.get("norm_layers"))):
             about.setdefault(remark, []).append(run_id)
-    return [f"{remark} ({which(runs, len(details))})." for remark, runs in about.items()]
+    return [f"{remark} ({which(ids, runs)})." for remark, ids in about.items()]
 
 
 def texts(remarks: object) -> list[str]:

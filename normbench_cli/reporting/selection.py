@@ -10,6 +10,7 @@ from normbench_cli.config import FIELDS, GRID_FIELDS
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting import tables
+from normbench_cli.reporting.data_note import tell_data_apart
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery
 from normbench_cli.store import Store
 from normbench_cli.store.queries import parse_where, runs_frame
@@ -58,7 +59,7 @@ def select_runs(store: Store, query: ReportQuery) -> Selection:
             do = "loosen --where or --tag; see `normbench runs list`"
             raise NothingMeasured(f"no run of kind '{query.kind}' matches", do)
         raise NothingMeasured(f"no run of kind '{query.kind}' is recorded", "`normbench train` makes some")
-    runs = tables.one_per_fingerprint(runs)
+    runs = tell_data_apart(store, tables.one_per_fingerprint(runs))
     varying = tables.varying_fields(runs)
     fields = list(query.by) or [*GRID_FIELDS, *(name for name in varying if name not in GRID_FIELDS)]
     shown = list(query.by) or varying or SHOWN_BY_DEFAULT

@@ -51,13 +51,13 @@ def runs_frame(
 
 
 def details_of(store: Store, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """What is recorded of each run's making, by id; runs of older versions have nothing."""
-    found = {}
+    """Run -> what is recorded of its making."""
+    found: dict[str, dict[str, Any]] = {}
     with store.reading() as session:
         for start in range(0, len(run_ids), IN_LIMIT):
-            query = select(Run.id, Run.details).where(Run.id.in_(run_ids[start : start + IN_LIMIT]))
-            found.update({row.id: row.details or {} for row in session.execute(query)})
-    return {run_id: found[run_id] for run_id in run_ids if run_id in found}
+            some = select(Run.id, Run.details).where(Run.id.in_(run_ids[start : start + IN_LIMIT]))
+            found |= {run_id: details for run_id, details in session.execute(some) if isinstance(details, dict)}
+    return found
 
 
 def settings(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:

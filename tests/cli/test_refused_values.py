@@ -75,7 +75,7 @@ NETWORKS = [
     ),
     (
         "--act torch.nn:Linear:in_features=8,out_features=8",
-        "in_features=8,out_features=8 cannot take digits:size=8: mat1",
+        "out_features=8 cannot take digits:size=8: mat1",
     ),
     (
         "--act hardtanh:min_val=2",

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+import normbench_cli as nb
 from normbench_cli.config import make_config
-from normbench_cli.experiments import train
 from normbench_cli.experiments.events import Notice
 from normbench_cli.experiments.norm_layers import NormLayer, compact
 from normbench_cli.experiments.remarks import chosen_groups, remark_on_divergence, remarks_before
@@ -71,7 +71,7 @@ def test_norm_layers_and_remarks_are_recorded_and_told() -> None:
         if isinstance(event, Notice):
             told.append(event.text)
 
-    (run,) = train(norm="ws", lr=1e30, on_event=hear, **TINY)
+    (run,) = nb.train(norm="ws", lr=1e30, on_event=hear, **TINY)
     assert run.status == "diverged"
     with Store.open(write=False) as store:
         details = store.find(run.id).details
