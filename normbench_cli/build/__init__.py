@@ -12,6 +12,7 @@ the one that was trained.  The parts:
 
     resolved_config.py  ResolvedConfig: a RunConfig that leaves nothing open
     resolution.py       check, resolve, resolved_fingerprint, config_warnings
+    network_checks.py   what cannot work in a network, found before anything is allocated
     compile_trial.py    whether compiling the model makes training steps faster on this machine
     assemble.py         make_training, make_model, cross_validation
     init.py             initial weights

@@ -180,7 +180,8 @@ class Registry(Generic[FactsT]):
         """What the component is called with."""
         arguments = {**spec.params, **kwargs}
         signature = spec.entry.signature
-        for key in () if signature.takes_any else kwargs.keys() & set(self.supplied) - signature.names:
+        unknown = [key for key in kwargs if key in self.supplied and key not in signature.names]
+        for key in () if signature.takes_any else unknown:
             if key not in self.offered:
                 raise UsageError(f"{self.kind} '{spec.entry.name}' does not take '{key}'", "add it to its parameters")
             del arguments[key]
