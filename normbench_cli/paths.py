@@ -6,17 +6,25 @@ import os
 import stat
 from pathlib import Path
 
-from normbench_cli.errors import NormbenchError
+from normbench_cli.errors import NormbenchError, UsageError
 
 
 def home() -> Path:
     """The folder for everything that normbench writes: NORMBENCH_HOME, or the platform's folder for user data."""
     chosen = os.environ.get("NORMBENCH_HOME")
     if chosen:
-        return Path(chosen).expanduser()
+        return expanded(chosen)
     from platformdirs import user_data_path  # slow to import
 
     return user_data_path("normbench", appauthor=False)
+
+
+def expanded(text: str) -> Path:
+    """A path as a user writes it, with ~ and ~name for home folders."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"the path {text} names an unknown user", "write the path out") from error
 
 
 def database(option: str | None = None) -> str:
@@ -42,7 +50,7 @@ def file_hashes() -> Path:
 def data_root() -> Path:
     """Where data sets are looked for and downloaded to: NORMBENCH_DATA, or data/ in the home folder."""
     chosen = os.environ.get("NORMBENCH_DATA")
-    return Path(chosen).expanduser() if chosen else home() / "data"
+    return expanded(chosen) if chosen else home() / "data"
 
 
 def ensure_writable(folder: Path, name: str, to: str = "a folder") -> None:

@@ -38,7 +38,7 @@ def list_components(
     registry = REGISTRIES[kind]
     entries = registry.entries.values()
     if common.json:
-        print_json({kind: [row_of(entry) | {"parameters": parameters(registry, entry)} for entry in entries]})
+        print_json({kind: [row_of(entry) | declared_parameters(registry, entry) for entry in entries]})
     elif verbose:
         for entry in entries:
             echo(documentation(registry, entry))
@@ -54,9 +54,22 @@ def row_of(entry: Entry[Any]) -> dict[str, str]:
 def parameters(registry: Registry[Any], entry: Entry[Any]) -> str:
     """What a spec of the component may set, with the defaults."""
     return ", ".join(
-        name if default is inspect.Parameter.empty else f"{name}={default}"
-        for name, (_, default) in registry.parameters(entry).items()
+        name if parameter.default is inspect.Parameter.empty else f"{name}={parameter.default}"
+        for name, parameter in registry.parameters(entry).items()
     )
+
+
+def declared_parameters(registry: Registry[Any], entry: Entry[Any]) -> dict[str, Any]:
+    """The parameters as text, and the limits of those that have any."""
+    found = registry.parameters(entry)
+    bounds = {name: parameter.bounds.limits for name, parameter in found.items() if parameter.bounds.limits}
+    return {"parameters": parameters(registry, entry), "bounds": bounds}
+
+
+def limits(registry: Registry[Any], entry: Entry[Any]) -> str:
+    """What each parameter accepts, in words."""
+    found = registry.parameters(entry)
+    return ", ".join(f"{name} {parameter.bounds}" for name, parameter in found.items() if parameter.bounds.limits)
 
 
 def documentation(registry: Registry[Any], entry: Entry[Any]) -> str:
@@ -65,4 +78,6 @@ def documentation(registry: Registry[Any], entry: Entry[Any]) -> str:
     title = f"{entry.name}{aliases}: {entry.paper}".rstrip(": ")
     text = inspect.getdoc(entry.load()) or entry.summary
     lines = [*text.splitlines(), f"parameters: {parameters(registry, entry) or 'none'}"]
+    if accepted := limits(registry, entry):
+        lines.append(f"bounds: {accepted}")
     return "\n".join([title, *(f"  {line}".rstrip() for line in lines), ""])

@@ -14,6 +14,7 @@ from normbench_cli.cli import db, doctor, profile, report, runs, train
 from normbench_cli.cli import eval as eval_
 from normbench_cli.cli import list as list_
 from normbench_cli.cli._help import Command
+from normbench_cli.cli._words import check_words
 from normbench_cli.errors import EXIT_ERROR, EXIT_INTERRUPTED, NormbenchError
 from normbench_cli.version import __version__
 
@@ -56,6 +57,7 @@ def main() -> NoReturn:
     debug = "--debug" in sys.argv
     gc.set_threshold(10_000)  # objects created by imports are long-lived: passes over them cost 20 % of start-up
     try:
+        check_words(sys.argv[1:])
         code = app(standalone_mode=False)
         if code == EXIT_INTERRUPTED:
             print("normbench: interrupted; completed work is recorded", file=sys.stderr)

@@ -21,6 +21,7 @@ from normbench_cli.experiments.details import details_of
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.events import Callback, ignore
 from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome
+from normbench_cli.experiments.remarks import make_remark, record_norm_layers, remark_on_divergence
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.same_data import add_remark, changed_sources, check_data
 from normbench_cli.experiments.trained import checkpoint_mismatch
@@ -37,6 +38,7 @@ def train_run(config: ResolvedConfig, store: Store, on_event: Callback = ignore)
     fingerprint, details = details_of(config, facts)
     run_id = begin_run(config, store, facts, fingerprint=fingerprint, details=details)
     with recording_outcome(store, run_id):
+        record_norm_layers(run_id, config, store, on_event)
         if config.folds:
             return cross_validate(run_id, config, {}, store, on_event)
         return train_and_record(run_id, config, build.make_training(config), store, on_event)
@@ -106,7 +108,7 @@ def train_and_record(
                 last_checkpoint = time.monotonic()
             on_event(event)
     except Diverged as diverged:
-        return end_run(run_id, config, store, "diverged", str(diverged))
+        return end_diverged(run_id, config, diverged, store, on_event)
     return end_run(run_id, config, store, "finished")
 
 
@@ -114,6 +116,14 @@ def end_run(run_id: str, config: ResolvedConfig, store: Store, status: str, mess
     store.end(run_id, status, message)
     fingerprint = store.find(run_id).fingerprint
     return RunResult(run_id, status, config, store.latest_metrics(run_id), message, fingerprint=fingerprint)
+
+
+def end_diverged(
+    run_id: str, config: ResolvedConfig, diverged: Diverged, store: Store, on_event: Callback
+) -> RunResult:
+    if remark := remark_on_divergence(config, diverged.step):
+        make_remark(run_id, remark, store, on_event)
+    return end_run(run_id, config, store, "diverged", str(diverged))
 
 
 def cross_validate(
@@ -134,7 +144,7 @@ def cross_validate(
                 heartbeat.beat()
             on_event(event)
     except Diverged as diverged:
-        return end_run(run_id, config, store, "diverged", str(diverged))
+        return end_diverged(run_id, config, diverged, store, on_event)
     store.record_all(run_id, together)
     return end_run(run_id, config, store, "finished")
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.entry import Entry
 from normbench_cli.registry.facts import NormFacts
-from normbench_cli.registry.parameters import Parameter
+from normbench_cli.registry.parameters import REQUIRED, Parameter
 from normbench_cli.registry.registry import Registry, Spec
 from normbench_cli.registry.spec import split_joined
 
@@ -23,6 +23,19 @@ PLACEMENT_OPTIONS = {
     "first": Parameter(bool, None),
     "classifier": Parameter(bool, None),
 }
+
+
+FEATURES = "num_features"
+
+
+def features_parameter(entry: Entry[NormFacts]) -> str:
+    """What a layer calls the number of its features: `num_features`, or for a layer from outside that has no such
+    parameter its first one, if that has to be given."""
+    signature = entry.signature
+    if FEATURES in signature.names or signature.takes_any or "op" in signature.names:
+        return FEATURES
+    first = next(iter(signature.parameters), "")
+    return first if first and signature.parameters[first].default is REQUIRED else FEATURES
 
 
 @dataclass(frozen=True)
@@ -112,10 +125,12 @@ class NormRegistry(Registry[NormFacts]):
         return str(self.parse_norm(text))
 
     def parameters(self, entry: Entry[NormFacts]) -> dict[str, Parameter]:
-        return {**super().parameters(entry), **PLACEMENT_OPTIONS}
+        own = super().parameters(entry)
+        return {key: own[key] for key in own if key != features_parameter(entry)} | PLACEMENT_OPTIONS
 
     def _arguments(self, spec: Spec[NormFacts], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        arguments = super()._arguments(spec, kwargs)
+        name = features_parameter(spec.entry)
+        arguments = super()._arguments(spec, {name if key == FEATURES else key: kwargs[key] for key in kwargs})
         return {key: value for key, value in arguments.items() if key not in PLACEMENT_OPTIONS}
 
     def _check_contract(self, component: object, entry: Entry[NormFacts]) -> None:

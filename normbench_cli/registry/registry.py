@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 from normbench_cli.errors import UsageError
+from normbench_cli.registry.bounds import checking_arguments
 from normbench_cli.registry.contract import Contract
 from normbench_cli.registry.entry import Entry, Metadata, Registration, registrations
 from normbench_cli.registry.facts import FactsT
@@ -18,6 +19,7 @@ from normbench_cli.registry.outside import (
     describe_object,
     describe_registration,
     import_component,
+    refusals_in_one_line,
 )
 from normbench_cli.registry.parameters import REQUIRED, Parameter
 from normbench_cli.registry.source import Unreadable, parse_module, source_file
@@ -64,19 +66,32 @@ class Registry(Generic[FactsT]):
         self.offered = offered
 
     def register(
-        self, name: str, *, aliases: tuple[str, ...] = (), paper: str = "", summary: str = "", **facts: Any
+        self,
+        name: str,
+        *,
+        aliases: tuple[str, ...] = (),
+        paper: str = "",
+        summary: str = "",
+        bounds: Mapping[str, Mapping[str, Any]] | None = None,
+        **facts: Any,
     ) -> Callable[[ComponentT], ComponentT]:
-        """Decorate a component.  Inside normbench's packages the arguments are read from the source, so they must be
-        literals; here they are checked and kept on the component, for classes and functions from outside."""
+        """Decorate a component: from then on its arguments are checked by the bounds in its annotations.  Inside
+        normbench's packages the decorator's arguments are read from the source, so they must be literals; here they are
+        checked and kept on the component, for classes and functions from outside.
+
+        bounds: of parameters whose annotations are not ours, as keywords of `Bounds`.
+        """
 
         def attach(component: ComponentT) -> ComponentT:
             module = component.__module__
             said = summary or first_line(component.__doc__)
-            registration = Registration(name, component.__qualname__, aliases, said, paper, facts)
+            registration = Registration(name, component.__qualname__, aliases, said, paper, facts, bounds or {})
             file = getattr(sys.modules.get(module), "__file__", None) or module
             entry = self._registered(registration, module, file)
-            if not module.startswith("torch."):  # torch's own classes stay as they are
-                component.normbench_entry = entry  # type: ignore[attr-defined]
+            if module.startswith("torch."):  # torch's own classes stay as they are
+                return component
+            component = checking_arguments(component)
+            component.normbench_entry = entry  # type: ignore[attr-defined]
             return component
 
         return attach
@@ -126,9 +141,10 @@ class Registry(Generic[FactsT]):
         for key, value in params.items():
             if key not in accepted:
                 raise UsageError(f"{self.kind} '{entry.name}' has no parameter '{key}'", suggest(key, list(accepted)))
-            kind, default = accepted[key]
-            typed[key] = read_value(value, kind, f"{entry.name}:{key}")
-            if typed[key] == default and type(typed[key]) is type(default):
+            parameter = accepted[key]
+            typed[key] = read_value(value, parameter.type, f"{entry.name}:{key}")
+            parameter.bounds.check(f"{entry.name}:{key}", typed[key])
+            if typed[key] == parameter.default and type(typed[key]) is type(parameter.default):
                 del typed[key]
         return Spec(entry, typed, frozenset(params))
 
@@ -144,8 +160,10 @@ class Registry(Generic[FactsT]):
         result is that of the kind: a module for a norm, a data set for data."""
         spec = self.parse(text)
         takes = self.parameters(spec.entry)
-        for key in kwargs:
-            if key not in takes and key not in self.supplied:
+        for key, value in kwargs.items():
+            if key in takes:
+                takes[key].bounds.check(f"{spec.entry.name}:{key}", value)
+            elif key not in self.supplied:
                 raise UsageError(f"{self.kind} '{spec.entry.name}' has no parameter '{key}'", suggest(key, list(takes)))
         component = spec.entry.load()
         if not spec.entry.module.startswith(self.package):
@@ -155,16 +173,15 @@ class Registry(Generic[FactsT]):
             self._check_complete(spec, arguments)
         if self.contract.bound and not isinstance(component, type):
             return partial(component, *args, **arguments)
-        try:
+        with refusals_in_one_line(self.kind, text, spec.entry.module):
             return component(*args, **arguments)
-        except ValueError as error:
-            raise UsageError(f"{self.kind} '{text}': {error}") from error
 
     def _arguments(self, spec: Spec[FactsT], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """What the component is called with."""
         arguments = {**spec.params, **kwargs}
         signature = spec.entry.signature
-        for key in () if signature.takes_any else kwargs.keys() & set(self.supplied) - signature.names:
+        unknown = [key for key in kwargs if key in self.supplied and key not in signature.names]
+        for key in () if signature.takes_any else unknown:
             if key not in self.offered:
                 raise UsageError(f"{self.kind} '{spec.entry.name}' does not take '{key}'", "add it to its parameters")
             del arguments[key]

@@ -56,7 +56,7 @@ class Location:
 def parse_location(text: str) -> Location:
     """A path or an SQLAlchemy URL, as given on the command line."""
     if "://" not in text:
-        path = Path(text).expanduser()
+        path = paths.expanded(text)
         return Location(str(path), path.absolute())
     try:
         url = make_url(text)
@@ -68,5 +68,5 @@ def parse_location(text: str) -> Location:
         if name in ("", ":memory:") or name.startswith("file:") or url.query:
             do = "write sqlite:///path, or the path alone"
             raise DatabaseError(f"'{text}' does not name an SQLite file", do)
-        return Location(name, Path(name).expanduser().absolute())
+        return Location(name, paths.expanded(name).absolute())
     return Location(url.render_as_string(hide_password=True), url=url)
