@@ -20,7 +20,7 @@ from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.events import Callback, ignore
 from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome
-from normbench_cli.experiments.result import RunResult
+from normbench_cli.experiments.result import RunResult, naming_run
 from normbench_cli.experiments.trained import checkpoint_mismatch
 from normbench_cli.store import Store
 from normbench_cli.store.status import WITH_RESULT
@@ -49,7 +49,9 @@ def resume_run(text: str, store: Store, on_event: Callback = ignore) -> RunResul
         raise NormbenchError(f"run {run.id} is {run.status}", "only a run that ended early can be resumed")
     if run.status == "running":
         raise NormbenchError(f"run {run.id} is running, in process {run.pid} on {run.host}", "stop it first")
-    config = build.resolve(make_config(run.config), trial=None)
+    with naming_run(run.id):
+        recorded = make_config(run.config)
+    config = build.resolve(recorded, trial=None)
     if config.folds:
         return resume_folds(run.id, config, store, on_event)
     training = build.make_training(config)
