@@ -47,7 +47,7 @@ def by_step(store: Store, runs: pd.DataFrame, name: str) -> pd.DataFrame:
         try:
             values = series(store, run.id, name)
         except DamagedValue as error:
-            store.left_out[f"the curve of run {run.id}"] = str(error)
+            store.left_out[f"series {name} of run {run.id}"] = str(error.__cause__)
             continue
         if len(values):
             parts.append(downsample(values).dropna().assign(group=run.group))  # probes leave nan between their steps

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Row, Table, func, select
+from sqlalchemy import Table, func, select
 from sqlalchemy.orm import Session
 
 from normbench_cli.errors import DatabaseError
@@ -19,6 +18,7 @@ from normbench_cli.store.reading import (
     CHUNKS_AT_ONCE,
     ROWS_AT_ONCE,
     RUNS,
+    AnyRow,
     fetch,
     has_row_numbers,
     row_name,
@@ -52,18 +52,23 @@ class Health:
     do: str = ""
 
 
-def check_database(store: Store) -> Health:
-    """Examine a database.  This changes nothing, given a store that was opened without ``sweep``."""
-    health = Health()
-    if store.location.path is not None:
-        health.problems = file_problems(store.location.path, store.location.read_query)
+def check_database(store: Store, most_bytes: int | None = None) -> Health:
+    """Examine a database.  This changes nothing, given a store that was opened without ``sweep``.
+
+    most_bytes: of a larger file only the runs are examined, which is quick.
+    """
+    health, path = Health(), store.location.path
+    small = path is None or most_bytes is None or path.stat().st_size <= most_bytes
+    if path is not None and small:
+        health.problems = file_problems(path, store.location.read_query)
     if health.problems:
         health.do = MEND_FILE
         return health  # row counts of a damaged file mean nothing
     with store.reading() as session:
         for name, table in Base.metadata.tables.items():
             health.rows[name] = session.scalar(select(func.count()).select_from(table)) or 0
-            health.problems += table_problems(session, table)
+            if small or table is RUNS:
+                health.problems += table_problems(session, table)
     if health.problems:
         health.do = MEND_VALUES
     health.zombies = [run.id for run in store.dead_runs()]
@@ -121,7 +126,7 @@ def row_by_itself(session: Session, table: Table, number: int) -> Iterator[str]:
         yield f"{row_name(session, table, number)}: {'; '.join(problems)}"
 
 
-def meaning_problems(table: Table, row: Row[*tuple[Any, ...]]) -> Iterator[str]:
+def meaning_problems(table: Table, row: AnyRow) -> Iterator[str]:
     """What is wrong with a row whose values have the right types."""
     if table is RUNS and (len(row.id) != 8 or set(row.id) - HEX):
         yield f"column id is {shown(row.id)}, not eight digits 0-9a-f"

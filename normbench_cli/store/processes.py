@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import socket
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy import Row
+if TYPE_CHECKING:
+    from normbench_cli.store.reading import AnyRow
 
 GRACE = timedelta(seconds=5)  # a run with a heartbeat this recent is not examined
 SILENCE = timedelta(hours=1)  # a process on another host cannot be seen: it counts as gone after this much silence
@@ -20,7 +21,7 @@ def this_process() -> dict[str, str | int | float]:
     return {"host": socket.gethostname(), "pid": os.getpid(), "process_started": psutil.Process().create_time()}
 
 
-def is_gone(run: Row[*tuple[Any, ...]], moment: datetime, grace: timedelta = GRACE) -> bool:
+def is_gone(run: AnyRow, moment: datetime, grace: timedelta = GRACE) -> bool:
     """Whether the process of a running run has disappeared."""
     silent: timedelta = moment - run.heartbeat_at
     if run.host != socket.gethostname():

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sqlalchemy import Row, Select, and_, func, or_, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from normbench_cli.config import DEFAULTS, FIELDS, REGISTRIES, TYPES, read_assignments
 from normbench_cli.registry.spec import read_value
 from normbench_cli.store.errors import SEE_CHECK, DamagedValue
 from normbench_cli.store.metric_names import MetricName, parse_metric
-from normbench_cli.store.reading import CHUNKS_AT_ONCE, RUNS, fetch, fetch_each
+from normbench_cli.store.reading import CHUNKS_AT_ONCE, RUNS, AnyRow, AnySelect, fetch, fetch_each
 from normbench_cli.store.rows import check_length, unpack
 from normbench_cli.store.schema import Metric, Run, SeriesChunk
 from normbench_cli.store.store import IN_LIMIT, Store
@@ -54,7 +54,7 @@ def runs_frame(
     return frame.reset_index(drop=True)
 
 
-def read_runs(store: Store, query: Select[*tuple[Any, ...]]) -> list[Row[*tuple[Any, ...]]]:
+def read_runs(store: Store, query: AnySelect) -> list[AnyRow]:
     """The runs that are sound, newest first."""
     with store.reading() as session:
         rows, problems = fetch_each(session, query, RUNS)
@@ -113,12 +113,12 @@ def metrics_frame(
                 try:
                     rows += list(read_metrics(session, metrics_query([run_id], names, curve), None))
                 except DamagedValue as error:
-                    store.left_out[f"run {run_id}"] = f"{error} in its metrics"
+                    store.left_out[f"run {run_id}"] = f"its metrics are damaged: {error}"
     frame = pd.DataFrame(rows, columns=["run_id", "metric", "epoch", "value"])
     return frame.astype({"epoch": "float64", "value": "float64"})
 
 
-def metrics_query(run_ids: Sequence[str] | None, names: Sequence[str] | None, curve: bool) -> Select[*tuple[Any, ...]]:
+def metrics_query(run_ids: Sequence[str] | None, names: Sequence[str] | None, curve: bool) -> AnySelect:
     epoch = (Metric.epoch,) if curve else ()
     latest_ids = select(func.max(Metric.id)).group_by(Metric.run_id, *NAME, *epoch)
     if curve:
@@ -136,9 +136,7 @@ def sound_ids(session: Session) -> list[str]:
     return [run_id for (run_id,) in fetch_each(session, select(Run.id), RUNS)[0]]
 
 
-def read_metrics(
-    session: Session, query: Select[*tuple[Any, ...]], run_ids: Sequence[str] | None
-) -> Iterator[tuple[Any, ...]]:
+def read_metrics(session: Session, query: AnySelect, run_ids: Sequence[str] | None) -> Iterator[tuple[Any, ...]]:
     wanted = None if run_ids is None else set(run_ids)
     full: dict[tuple[str, str, str], str] = {}  # cached: there are few names and many rows
     for run_id, split, name, condition, epoch, value in fetch(session, query):

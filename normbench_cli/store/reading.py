@@ -18,6 +18,8 @@ from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.schema import Environment, Run
 from normbench_cli.store.values import column_problem
 
+AnySelect = Select[*tuple[Any, ...]]
+AnyRow = Row[*tuple[Any, ...]]
 ROWS_AT_ONCE = 1000
 CHUNKS_AT_ONCE = 8  # rows with bytes may be large
 RUNS: Table = Run.metadata.tables[Run.__tablename__]
@@ -25,9 +27,7 @@ ENVIRONMENTS: Table = Run.metadata.tables[Environment.__tablename__]
 DAMAGE = ("malformed", "not a database", "decode to UTF-8", "too big", "corrupt")  # in SQLite's messages
 
 
-def fetch(
-    session: Session, query: Select[*tuple[Any, ...]], at_once: int = ROWS_AT_ONCE
-) -> Iterator[Row[*tuple[Any, ...]]]:
+def fetch(session: Session, query: AnySelect, at_once: int = ROWS_AT_ONCE) -> Iterator[AnyRow]:
     """The rows of a query.  A `DamagedValue` if a value is not what its column holds."""
     columns = list(query.selected_columns)
     try:
@@ -52,9 +52,7 @@ def damage_in(error: DBAPIError) -> str | None:
     return f"cannot be read: {cause}" if any(word in cause for word in DAMAGE) else None
 
 
-def fetch_each(
-    session: Session, query: Select[*tuple[Any, ...]], table: Table
-) -> tuple[list[Row[*tuple[Any, ...]]], dict[str, str]]:
+def fetch_each(session: Session, query: AnySelect, table: Table) -> tuple[list[AnyRow], dict[str, str]]:
     """The rows of a query over a table that are sound, in no order if some are not; and what is wrong with the others:
     the name of a row -> a sentence."""
     try:
@@ -62,7 +60,7 @@ def fetch_each(
     except DamagedValue:
         if not has_row_numbers(session):
             raise
-    rows: list[Row[*tuple[Any, ...]]] = []
+    rows: list[AnyRow] = []
     problems: dict[str, str] = {}
     for number in row_numbers(session, table):
         try:

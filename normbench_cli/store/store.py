@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from normbench_cli import paths
 from normbench_cli.config import GRID_FIELDS
@@ -17,7 +17,7 @@ from normbench_cli.store.errors import SEE_CHECK, DamagedValue, NoDatabase
 from normbench_cli.store.location import parse_location
 from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.processes import GRACE, is_gone, this_process
-from normbench_cli.store.reading import RUNS, fetch, fetch_each, fetch_run
+from normbench_cli.store.reading import RUNS, AnyRow, fetch, fetch_each, fetch_run
 from normbench_cli.store.rows import Measurements, RecordLike, metric_rows, now, series_row
 from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
 from normbench_cli.store.statements import environment_id, unused_id, update_heartbeat
@@ -161,7 +161,7 @@ class Store(Database):
         if dead := self.dead_runs(grace):
             self.mark_interrupted(dead)
 
-    def dead_runs(self, grace: timedelta = GRACE) -> list[Row[*tuple[Any, ...]]]:
+    def dead_runs(self, grace: timedelta = GRACE) -> list[AnyRow]:
         """Running runs whose process is gone, and whose last heartbeat is older than the grace time."""
         moment = now()
         columns = (Run.id, Run.host, Run.pid, Run.process_started, Run.heartbeat_at)
@@ -169,7 +169,7 @@ class Store(Database):
             running, _ = fetch_each(session, select(*columns).where(Run.status == "running"), RUNS)
         return [run for run in running if is_gone(run, moment, grace)]
 
-    def mark_interrupted(self, dead: Iterable[Row[*tuple[Any, ...]]]) -> None:
+    def mark_interrupted(self, dead: Iterable[AnyRow]) -> None:
         """Mark dead runs as interrupted, except those that were resumed since they were read."""
         with self.writing() as session:
             for run in dead:

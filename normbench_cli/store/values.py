@@ -17,7 +17,7 @@ from sqlalchemy.types import TypeEngine
 
 from normbench_cli.config import TYPES
 from normbench_cli.store.errors import DamagedValue
-from normbench_cli.store.schema import Base, Run, SeriesChunk
+from normbench_cli.store.schema import Base
 from normbench_cli.store.status import STATUSES
 
 LONGEST_TEXT = 2**20  # characters
@@ -26,6 +26,13 @@ YEARS = range(1971, 9999)  # times that any time zone can show
 LARGEST_NUMBER = 2**63
 LAST_STEP = 2**53
 
+KINDS: dict[type[TypeEngine[Any]], type] = {
+    String: str,
+    Integer: int,
+    Float: float,
+    DateTime: datetime,
+    LargeBinary: bytes,
+}
 Rule = Callable[[Any], str | None]  # a value of the right type -> what is wrong with it
 WORDS = {
     str: "text",
@@ -87,20 +94,14 @@ def json_shape(column: Column[Any]) -> type:
             key = mapper.get_property_by_column(column).key
             (annotated,) = get_args(get_type_hints(mapper.class_)[key])
             options = get_args(annotated) if get_origin(annotated) in (Union, UnionType) else [annotated]
-            return next(shape for shape in (dict, list) if shape in map(get_origin, options))
+            return dict if dict in [get_origin(option) for option in options] else list
     raise TypeError(f"{column} belongs to no table of the schema")
 
 
 def rule_of(column: Column[Any], kind: type) -> Rule:
     """What a value of the right type must fulfil besides."""
-    own: dict[Column[Any], Rule] = {
-        Run.__table__.c.config: settings_problem,
-        Run.__table__.c.state: status_problem,
-        SeriesChunk.__table__.c.first_step: step_problem,
-        SeriesChunk.__table__.c.count: step_problem,
-    }
     by_kind: dict[type, Rule] = {str: length_problem, datetime: year_problem}
-    return own.get(column) or by_kind.get(kind, no_problem)
+    return RULES.get(str(column)) or by_kind.get(kind, no_problem)
 
 
 def no_problem(_: Any) -> None:
@@ -144,3 +145,11 @@ def shown(value: Any) -> str:
         return "missing"
     text = ascii(value[:40]) if isinstance(value, str | bytes) else ascii(value)
     return text[:60]
+
+
+RULES: dict[str, Rule] = {
+    "runs.config": settings_problem,
+    "runs.state": status_problem,
+    "samples.first_step": step_problem,
+    "samples.count": step_problem,
+}
