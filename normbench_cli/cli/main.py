@@ -71,16 +71,22 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, typer.Abort):
         code = fail("interrupted", EXIT_INTERRUPTED, debug)
     except BrokenPipeError:  # the reader of the output has gone, as in `normbench report | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         code = 0
     except Exception as error:
         if (full := full_disk_in(error)) is not None:
             code = fail(disk_full(full.filename or "the output", full), EXIT_ERROR, debug)
+            if full.filename is None:
+                drop_output()  # what did not fit would be tried again at the end
         else:  # a defect of normbench
             kind = type(error).__name__
             code = fail(f"unexpected {kind}: {error}; run again with --debug to see the traceback", EXIT_ERROR, debug)
     gc.freeze()  # skip the final collection: with torch loaded it takes most of a second
     sys.exit(code or 0)
+
+
+def drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def hide_warnings(debug: bool) -> None:

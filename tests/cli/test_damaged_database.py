@@ -83,6 +83,12 @@ def survive(
     if done.touched is not None and run not in done.touched:
         assert removed.code == 0, (what, removed)
     left = {item.name for item in home.iterdir()} | {item.name for item in Path().iterdir()}
-    assert left <= {"home", "reports", "copy.db", *(f"normbench.db{end}" for end in ("", "-wal", "-shm"))}, (what, left)
+    assert left <= {
+        "home",
+        "compiled",
+        "reports",
+        "copy.db",
+        *(f"normbench.db{end}" for end in ("", "-wal", "-shm")),
+    }, (what, left)
     shutil.rmtree("reports", ignore_errors=True)
     Path("copy.db").unlink(missing_ok=True)
