@@ -11,6 +11,7 @@ from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeRemainingCo
 from rich.progress import Progress as Bars
 
 from normbench_cli.experiments.events import Callback, CasesStarted, Event, Notice, Progress, RunEnded, RunStarted
+from normbench_cli.printable import printable
 
 COLUMNS: tuple[ProgressColumn, ...] = (
     TextColumn("{task.description}"),
@@ -84,7 +85,7 @@ def with_notices(show: Callback, bars: Bars, quiet: bool) -> Callback:
 
     def on_event(event: Event) -> None:
         if isinstance(event, Notice) and not quiet:
-            bars.console.print(event.text, highlight=False, soft_wrap=True, markup=False)
+            bars.console.print(printable(event.text), highlight=False, soft_wrap=True, markup=False)
         show(event)
 
     return on_event

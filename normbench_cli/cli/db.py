@@ -13,6 +13,8 @@ from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.errors import EXIT_ERROR, EXIT_OK
 
+PROBLEMS_SHOWN = 50
+
 app = typer.Typer(help="Look after the results database.", no_args_is_help=True)
 
 
@@ -44,7 +46,7 @@ def upgrade(common: Common) -> int:
 @app.command("check", cls=Command)
 @common_options
 def check(common: Common) -> int:
-    """Check the database for damage, lost rows and dead runs; the exit code is 1 if it is damaged.
+    """Check the database: its file, every value of every row, lost rows, dead runs; exit code 1 if it is damaged.
 
     Examples:
       normbench db check
@@ -61,12 +63,14 @@ def check(common: Common) -> int:
     else:
         counts = ", ".join(f"{count} {name}" for name, count in health.rows.items())
         echo(f"{shown}: schema {health.version}" + (f"; {counts}; sound" if sound else ""))
-        for problem in health.problems:
+        for problem in health.problems[:PROBLEMS_SHOWN]:
             echo(f"problem: {problem}")
+        if len(health.problems) > PROBLEMS_SHOWN:
+            echo(f"and {len(health.problems) - PROBLEMS_SHOWN} more problems; --json lists all")
         for run_id in health.zombies:
             echo(f"run {run_id} is marked running but its process is gone; the next command will mark it interrupted")
-    if not sound:
-        hint("restore a backup, or recover what is readable with sqlite3's .recover", common.quiet)
+    if not sound and not common.json:
+        hint(health.do)
     return EXIT_OK if sound else EXIT_ERROR
 
 

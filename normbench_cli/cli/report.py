@@ -89,6 +89,8 @@ def report(
     made = report.make_report(asked, common.db)
     if common.json:
         print_json(render.to_json(made))
+        for line in made.damage:
+            hint(line)
     else:
         print_table(render.to_rows(made), caption="\n".join(made.notes))
     for path in render.write_files(made, out, formats):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -68,6 +68,7 @@ def list_runs(
             found = queries.runs_frame(opened, status=status, tag=tag, where=accepted)
             frame = found.head(limit or len(found))
             values = queries.metrics_frame(opened, frame["id"].tolist(), None if common.json else ["test/accuracy"])
+            damage = opened.damage()
     except NoDatabase as error:
         if common.json:
             print_json({"runs": []})
@@ -81,6 +82,8 @@ def list_runs(
         print_json({"runs": [listed(row, metrics.get(row["id"], {})) for row in rows]})
     elif rows:
         print_table([row_of(row, metrics.get(row["id"], {}).get("test/accuracy")) for row in rows])
+    for line in damage:
+        hint(line)
     if len(found) > len(rows):
         hint(f"showing the newest {len(rows)} of {len(found)} runs; --limit 0 shows all", common.quiet)
     if found.empty:
@@ -190,7 +193,7 @@ def evenly_spaced(length: int, most: int) -> list[int]:
 def remove(
     runs: _options.RunIds,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Also remove runs that are running.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also remove runs that are running or damaged.")] = False,
     *,
     common: Common,
 ) -> int:
@@ -204,7 +207,7 @@ def remove(
 
     with store.Store.open(common.db, create=False) as opened:
         found = deletable_runs(runs, opened, force=force)
-        if not yes and not confirmed(list(found.values()), ask=not common.json):
+        if not yes and not confirmed(found, ask=not common.json):
             hint("nothing was removed", common.quiet)
             return EXIT_ERROR
         delete_runs(list(found), opened)
@@ -215,10 +218,10 @@ def remove(
     return EXIT_OK
 
 
-def confirmed(runs: Sequence[Run], ask: bool) -> bool:
+def confirmed(runs: Mapping[str, Run | None], ask: bool) -> bool:
     if not ask or not sys.stdin.isatty():
         raise UsageError("removing runs needs a confirmation, and the input is not a terminal", "confirm with --yes")
-    for run in runs:
+    for run_id, run in runs.items():
         settings = " ".join(str(getattr(run, name)) for name in GRID_FIELDS)
-        hint(f"{run.id}  {settings} seed {run.seed}  {run.status}")
+        hint(f"{run_id}  {settings} seed {run.seed}  {run.status}" if run else f"{run_id}  damaged")
     return typer.confirm(f"Remove {'this run' if len(runs) == 1 else f'these {len(runs)} runs'}?", err=True)

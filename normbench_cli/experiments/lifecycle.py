@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from normbench_cli.config import RunConfig
+from normbench_cli.errors import DatabaseError
 from normbench_cli.store import Store
 
 SECONDS_BETWEEN_BEATS = 15
+LONGEST_MESSAGE = 10_000  # characters
 
 
 def begin_run(
@@ -55,10 +57,16 @@ def recording_outcome(store: Store, *run_ids: str) -> Iterator[None]:
         with store.hold_open():
             yield
     except KeyboardInterrupt:
-        for run_id in run_ids:
-            store.end(run_id, "interrupted", "stopped by hand")
+        end_all(store, run_ids, "interrupted", "stopped by hand")
         raise
     except BaseException as error:
-        for run_id in run_ids:
-            store.end(run_id, "failed", f"{type(error).__name__}: {error}")
+        end_all(store, run_ids, "failed", f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE])
         raise
+
+
+def end_all(store: Store, run_ids: Iterable[str], status: str, message: str) -> None:
+    """Record how runs ended.  Where the database cannot be written, the error that ended the runs matters more: they
+    count as interrupted once their process is gone."""
+    with suppress(DatabaseError):
+        for run_id in run_ids:
+            store.end(run_id, status, message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 
 import pandas as pd
@@ -22,7 +23,9 @@ def runs(where: Where | None = None, db: str | None = None) -> pd.DataFrame:
     >>> nb.runs(where="norm=augnorm:phi=1.5")[["id", "status", "act", "seed"]]
     """
     with Store.open(db, write=False) as store:
-        return queries.runs_frame(store, where=queries.parse_where(conditions(where)))
+        found = queries.runs_frame(store, where=queries.parse_where(conditions(where)))
+        warn_of_damage(store)
+    return found
 
 
 def metrics(name: str | Iterable[str], where: Where | None = None, db: str | None = None) -> pd.DataFrame:
@@ -40,8 +43,15 @@ def metrics(name: str | Iterable[str], where: Where | None = None, db: str | Non
         run_ids = chosen["id"].tolist()
         by_epoch = queries.metrics_frame(store, run_ids, names, curve=True)
         last = queries.metrics_frame(store, run_ids, names)
+        warn_of_damage(store)
     values = pd.concat([by_epoch, last[last["epoch"].isna()]], ignore_index=True)
     return values.merge(chosen[["id", *SETTINGS]].rename(columns={"id": "run_id"}), on="run_id", how="left")
+
+
+def warn_of_damage(store: Store) -> None:
+    """Name what was left out; the commands print the same sentences."""
+    for line in store.damage():
+        warnings.warn(line, RuntimeWarning, stacklevel=3)
 
 
 def conditions(where: Where | None) -> list[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from normbench_cli.config import RunConfig, make_config
+from normbench_cli.errors import NormbenchError, UsageError
 
 if TYPE_CHECKING:
     from normbench_cli.store import Store
@@ -63,8 +65,19 @@ def run_json(
 def recorded_result(run_id: str, store: Store) -> RunResult:
     """A recorded run as a result."""
     run = store.find(run_id)
+    with naming_run(run.id):
+        config = make_config(run.config)
     metrics = store.latest_metrics(run.id)
-    return RunResult(run.id, run.status, make_config(run.config), metrics, run.message, fingerprint=run.fingerprint)
+    return RunResult(run.id, run.status, config, metrics, run.message, fingerprint=run.fingerprint)
+
+
+@contextmanager
+def naming_run(run_id: str) -> Iterator[None]:
+    """Around reading a recorded configuration: what is wrong with it is not the caller's wrong usage."""
+    try:
+        yield
+    except UsageError as error:
+        raise NormbenchError(f"run {run_id}: its column config cannot be used: {error}") from error
 
 
 def run_id_of(run: str | RunResult) -> str:

@@ -22,7 +22,7 @@ from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.events import Callback, ignore
 from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome
 from normbench_cli.experiments.remarks import make_remark, record_norm_layers, remark_on_divergence
-from normbench_cli.experiments.result import RunResult
+from normbench_cli.experiments.result import RunResult, naming_run
 from normbench_cli.experiments.same_data import add_remark, changed_sources, check_data
 from normbench_cli.experiments.trained import checkpoint_mismatch
 from normbench_cli.store import Store
@@ -58,7 +58,8 @@ def resume_run(text: str, store: Store, on_event: Callback = ignore, *, force: b
         raise NormbenchError(f"run {run.id} is {run.status}", "only a run that ended early can be resumed")
     if run.status == "running":
         raise NormbenchError(f"run {run.id} is running, in process {run.pid} on {run.host}", "stop it first")
-    recorded = make_config(run.config)
+    with naming_run(run.id):
+        recorded = make_config(run.config)
     other_data = check_data(run, recorded, force=force, on_event=on_event)
     for notice in changed_sources(run, recorded):
         on_event(notice)

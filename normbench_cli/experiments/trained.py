@@ -11,6 +11,7 @@ from normbench_cli.device import pick_device
 from normbench_cli.engine import checkpoint
 from normbench_cli.engine.training import Training
 from normbench_cli.errors import NormbenchError, first_sentence
+from normbench_cli.experiments.result import naming_run
 from normbench_cli.experiments.same_data import check_data
 from normbench_cli.store import Store
 
@@ -24,7 +25,8 @@ def config_of_finished(run_id: str, store: Store) -> RunConfig:
         raise NormbenchError(f"run {run.id} is a {run.kind}, which trains no model", "see `normbench runs show`")
     if run.config.get("folds"):
         raise NormbenchError(f"run {run.id} is a cross-validation, which keeps no model", "see `normbench runs show`")
-    return make_config(run.config)
+    with naming_run(run.id):
+        return make_config(run.config)
 
 
 def load_trained(

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from normbench_cli.disk import write_text, write_whole
+from normbench_cli.printable import printable
 from normbench_cli.reporting import tables
 from normbench_cli.store.metric_names import unit_of
 
@@ -21,7 +23,7 @@ def write_curve(points: pd.DataFrame, name: str, folder: Path) -> Iterator[Path]
     draw(points, name, plot)
     yield plot
     numbers = folder / f"{stem}.csv"
-    points.to_csv(numbers, index=False)
+    write_text(numbers, printable(points.to_csv(index=False)))
     yield numbers
 
 
@@ -37,7 +39,7 @@ def draw(points: pd.DataFrame, name: str, path: Path) -> None:
     axes = figure.add_subplot()
     for group, part in points.groupby("group", sort=False):
         n = int(part["n"].max())
-        (line,) = axes.plot(part["at"], part["mean"] * factor, label=f"{group} (n={n})", linewidth=1.4)
+        (line,) = axes.plot(part["at"], part["mean"] * factor, label=printable(f"{group} (n={n})"), linewidth=1.4)
         if n > 1:
             sd = part["sd"].fillna(0)
             low, high = ((part["mean"] - sd) * factor).clip(lower=floor), (part["mean"] + sd) * factor
@@ -50,4 +52,4 @@ def draw(points: pd.DataFrame, name: str, path: Path) -> None:
         axes.set_yscale("log")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=9)
-    figure.savefig(path)
+    write_whole(path, lambda file: figure.savefig(file))

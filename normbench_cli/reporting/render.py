@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from normbench_cli import paths
+from normbench_cli import disk, paths
 from normbench_cli.errors import NormbenchError, UsageError
+from normbench_cli.printable import printable
 from normbench_cli.reporting.plots import write_curve
 from normbench_cli.reporting.report import Report
 from normbench_cli.reporting.tables import UNFINISHED
@@ -74,7 +75,7 @@ def write_files(report: Report, folder: Path, formats: Sequence[str]) -> Iterato
     try:
         for name in formats:
             path = folder / f"report.{name}"
-            path.write_text(FORMATS[name](report), encoding="utf-8")
+            disk.write_text(path, printable(FORMATS[name](report)))
             yield path
         for name, points in report.curves.items():
             yield from write_curve(points, name, folder)

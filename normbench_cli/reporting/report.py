@@ -37,7 +37,8 @@ DEFAULT_METRICS = (
 class Report:
     """A row a group in ``groups``, a row a group and metric in ``summary``.
 
-    fields: the settings of every group; shown: those that tell the groups apart; curves: points by metric name.
+    fields: the settings of every group; shown: those that tell the groups apart; curves: points by metric name;
+    damage: what was left out because it is damaged, which the notes say too.
     """
 
     fields: list[str]
@@ -47,6 +48,7 @@ class Report:
     summary: pd.DataFrame
     notes: list[str] = field(default_factory=list)
     curves: dict[str, pd.DataFrame] = field(default_factory=dict)
+    damage: list[str] = field(default_factory=list)
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -74,16 +76,21 @@ def report_of(store: Store, query: ReportQuery) -> Report:
         raise NothingMeasured(f"these runs have no measurements yet ({counts})", "see `normbench runs list`")
     metrics = list(dict.fromkeys(query.metrics)) or [name for name in DEFAULT_METRICS if name in recorded]
     metrics = metrics or sorted(recorded)
+    curves = {name: curve_points(store, selection, name) for name in query.curves}
     return Report(
         fields=selection.fields,
         shown=selection.shown,
         metrics=metrics,
         groups=selection.groups,
         summary=summary[summary["metric"].isin(metrics)],
-        notes=make_notes(selection, summary, point)
-        + data_note(store, selection.runs)
-        + remark_notes(details_of(store, selection.runs["id"].tolist()), len(selection.runs)),
-        curves={name: curve_points(store, selection, name) for name in query.curves},
+        notes=[
+            *make_notes(selection, summary, point),
+            *data_note(store, selection.runs),
+            *remark_notes(details_of(store, selection.runs["id"].tolist()), len(selection.runs)),
+            *store.damage(),
+        ],
+        curves=curves,
+        damage=store.damage(),
     )
 
 

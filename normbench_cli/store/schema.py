@@ -6,6 +6,7 @@ which ``python -m tests.store.make_old_database`` writes to ``tests/store/old``;
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,6 +26,8 @@ from sqlalchemy import (
     TypeDecorator,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+from normbench_cli.store.errors import DamagedValue
 
 HEAD = "0002"
 VERSION_TABLE = "normbench_schema_version"  # Alembic's default name may belong to another program
@@ -69,6 +72,19 @@ class UtcDateTime(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return None if value is None else value.replace(tzinfo=UTC)
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        """What SQLAlchemy does, with an error of ours for what is not a time."""
+        process = super().result_processor(dialect, coltype)
+        assert process is not None
+
+        def read(value: Any) -> Any:
+            try:
+                return process(value)
+            except (TypeError, ValueError) as error:
+                raise DamagedValue(f"is {ascii(value)[:60]}, not a time") from error
+
+        return read
 
 
 class Base(DeclarativeBase):

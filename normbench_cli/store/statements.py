@@ -15,7 +15,7 @@ from normbench_cli.store.schema import Environment, Run
 
 def unused_id(session: Session) -> str:
     run_id = secrets.token_hex(4)
-    while session.get(Run, run_id):
+    while session.scalar(select(Run.id).where(Run.id == run_id)):
         run_id = secrets.token_hex(4)
     return run_id
 

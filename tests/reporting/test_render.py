@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from normbench_cli.errors import NormbenchError, UsageError
+from normbench_cli.printable import printable
 from normbench_cli.reporting import render
 from normbench_cli.reporting.query import ReportQuery
-from normbench_cli.reporting.report import Report
+from normbench_cli.reporting.report import Report, report_of
+from normbench_cli.store import Store
 
 Reported = Callable[[ReportQuery], Report]
 
@@ -94,3 +96,28 @@ def test_a_file_that_cannot_be_written_is_named(reported: Reported, tmp_path: Pa
     (tmp_path / blocked).mkdir()  # a folder stands where the file should be
     with pytest.raises(NormbenchError, match=rf"{blocked} cannot be written: .*--out"):
         list(render.write_files(reported(ReportQuery(curves=["extra"])), tmp_path, ["md"]))
+
+
+def test_a_file_that_does_not_fit_is_named_with_the_missing_bytes(reported: Reported, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="this system has no limits on the size of files")
+    report = reported(ReportQuery())
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50, before[1]))
+    try:
+        with pytest.raises(NormbenchError, match=r"report\.md cannot be written: .* \([\d,]+ bytes missing\); free"):
+            list(render.write_files(report, tmp_path, ["md"]))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not list(tmp_path.glob("report*"))
+
+
+def test_what_a_terminal_obeys_is_neutral_in_files(two_norms: Store, tmp_path: Path) -> None:
+    run_id = two_norms.begin({"norm": "\x1b[31mred", "act": "\u202eevil", "epochs": 1}, "f", {}, argv=[])
+    two_norms.record(run_id, {"test/accuracy": 0.5}, epoch=1)
+    two_norms.end(run_id, "finished")
+    report = report_of(two_norms, ReportQuery(curves=["test/accuracy"]))
+    for path in render.write_files(report, tmp_path, ["md", "csv"]):
+        if path.suffix != ".png":
+            text = path.read_text(encoding="utf-8")
+            assert r"\x1b[31mred" in text
+            assert text == printable(text)
