@@ -34,6 +34,11 @@ def run_folder(run_id: str) -> Path:
     return home() / "runs" / run_id
 
 
+def allowed_file() -> Path:
+    """The list of packages that specs from databases and files may import."""
+    return home() / "allowed-packages.txt"
+
+
 def data_root() -> Path:
     """Where data sets are looked for and downloaded to: NORMBENCH_DATA, or data/ in the home folder."""
     chosen = os.environ.get("NORMBENCH_DATA")

@@ -29,6 +29,16 @@ Where = Annotated[
 ]
 Tag = Annotated[str | None, typer.Option("--tag", help="Only runs with this tag.", rich_help_panel="Which runs")]
 
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="PACKAGE",
+        help="Let recorded runs load components of this package, now and later (see `list allowed`; may be repeated).",
+        rich_help_panel="Which runs",
+    ),
+]
+
 
 @dataclass(frozen=True)
 class Common:

@@ -14,6 +14,7 @@ from normbench_cli.cli._output import echo, print_json, print_table
 from normbench_cli.cli._tables import EMPTY, percent, setting_cells
 from normbench_cli.errors import EXIT_OK
 from normbench_cli.registry import ATTACKS, CORRUPTIONS
+from normbench_cli.registry.trust import allow_packages
 
 if TYPE_CHECKING:
     from normbench_cli.corruptions.cases import CorruptionCase
@@ -45,6 +46,7 @@ def evaluate(
             rich_help_panel="What is measured",
         ),
     ] = None,
+    allow: _options.Allow = None,
     *,
     settings: Settings,
     common: Common,
@@ -58,6 +60,7 @@ def evaluate(
     from normbench_cli.cli._progress import evaluation_progress
     from normbench_cli.experiments import evaluate as use_case
 
+    allow_packages(allow or [])
     conditions = use_case.parse_conditions(attack or [], corruption or [])
     cases = conditions.corruptions
     with (

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from normbench_cli import store
+from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.cli._tables import print_dry_runs, print_results
 from normbench_cli.config import FIELDS, GRID_FIELDS, RunConfig, read_assignments
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.experiments.plan import Cell, expand, plan_grid
+from normbench_cli.registry.trust import allow_packages
 from normbench_cli.seeds import parse_seeds
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ def train(
         str | None,
         typer.Option("--resume", metavar="RUN", help="Continue a run that ended early.", rich_help_panel=WHICH_RUNS),
     ] = None,
+    allow: _options.Allow = None,
     rerun: Annotated[
         bool, typer.Option("--rerun", help="Train the finished cells of a grid again.", rich_help_panel=WHICH_RUNS)
     ] = False,
@@ -70,6 +73,7 @@ def train(
       normbench train --norm augnorm:phi=1.5 --act sigmoid
       normbench train --norm popnorm,batchnorm --seeds 0-4 --dry-run
     """
+    allow_packages(allow or [])
     if resume is not None:
         others = [f"--{name.replace('_', '-')}" for name in settings]
         others += [f"--set {pair}" for pair in set_ or []] + ["--dry-run"] * dry_run

@@ -20,6 +20,7 @@ from normbench_cli.engine.evaluate import score, score_each
 from normbench_cli.engine.protocols import ImageData
 from normbench_cli.engine.training import Training
 from normbench_cli.experiments.events import Callback, CasesStarted, Notice, ignore
+from normbench_cli.experiments.recorded import Packages, with_own_packages
 from normbench_cli.experiments.result import RunResult, run_id_of
 from normbench_cli.experiments.trained import config_of_finished, load_trained
 from normbench_cli.registry import ATTACKS, CORRUPTIONS, DATASETS
@@ -42,18 +43,21 @@ def evaluate(
     attacks: str | Iterable[str] = (),
     corruptions: str | Iterable[str] = (),
     device: str = "auto",
+    allow: Packages = (),
     db: str | None = None,
     on_event: Callback = ignore,
 ) -> RunResult:
     """Score a finished run's checkpoint: clean, under attacks, on corrupted images.  The metrics are added to the run.
 
-    run: an id, the first digits of one, or a result of `train`.
+    run: an id, the first digits of one, or a result of `train`.  allow: packages that the run may load for components
+    that are not normbench's own.
 
     >>> nb.evaluate("d322c4f1", attacks=["gaussian", "bim:eps=0.01/0.03"], corruptions="fog").metrics
     """
     conditions = parse_conditions(as_list(attacks), as_list(corruptions))
+    allowed = with_own_packages(run, allow)
     with Store.open(db, create=False) as store:
-        (result,) = evaluate_runs([run_id_of(run)], conditions, store, device=device, on_event=on_event)
+        (result,) = evaluate_runs([run_id_of(run)], conditions, store, device=device, allow=allowed, on_event=on_event)
     return result
 
 
@@ -72,7 +76,13 @@ def parse_conditions(attacks: Iterable[str] = (), corruptions: Iterable[str] = (
 
 
 def evaluate_runs(
-    runs: Sequence[str], conditions: Conditions, store: Store, *, device: str = "auto", on_event: Callback = ignore
+    runs: Sequence[str],
+    conditions: Conditions,
+    store: Store,
+    *,
+    device: str = "auto",
+    allow: Packages = (),
+    on_event: Callback = ignore,
 ) -> list[RunResult]:
     """Score the checkpoints of finished runs and add the metrics to them.
 
@@ -82,13 +92,15 @@ def evaluate_runs(
         on_event(Notice(note))
     run_ids = [store.find(text).id for text in runs]
     for run_id in run_ids:
-        check_run(run_id, store, conditions)
-    return [evaluate_run(run_id, conditions, store, device=device, on_event=on_event) for run_id in run_ids]
+        check_run(run_id, store, conditions, allow)
+    return [
+        evaluate_run(run_id, conditions, store, device=device, allow=allow, on_event=on_event) for run_id in run_ids
+    ]
 
 
-def check_run(run_id: str, store: Store, conditions: Conditions) -> None:
+def check_run(run_id: str, store: Store, conditions: Conditions, allow: Packages = ()) -> None:
     """Raise an error for what cannot work, before anything is measured."""
-    config = config_of_finished(run_id, store)
+    config = config_of_finished(run_id, store, allow)
     if conditions.corruptions:
         data, name = build.load_data(config.data), DATASETS.parse(config.data).entry.name
         for case in conditions.corruptions:
@@ -96,10 +108,16 @@ def check_run(run_id: str, store: Store, conditions: Conditions) -> None:
 
 
 def evaluate_run(
-    run_id: str, conditions: Conditions, store: Store, *, device: str = "auto", on_event: Callback = ignore
+    run_id: str,
+    conditions: Conditions,
+    store: Store,
+    *,
+    device: str = "auto",
+    allow: Packages = (),
+    on_event: Callback = ignore,
 ) -> RunResult:
     """Score one finished run.  Each part of the metrics is recorded as soon as it is complete."""
-    config, training = load_trained(run_id, store, device)
+    config, training = load_trained(run_id, store, device, allow)
     data = build.load_images(config.data)
     found: dict[str, float] = {}
     for metrics in metrics_in_parts(training, data, conditions, on_event):

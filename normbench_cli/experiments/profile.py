@@ -26,6 +26,7 @@ from normbench_cli.measure.timing import Timing, Work, calibration_spread, sampl
 from normbench_cli.measure.workloads import Workload, layer_workload
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.spec import split_list
+from normbench_cli.registry.trust import USER
 from normbench_cli.store import Store
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def plan_profile(
     if only not in ("layers", "model", "both"):
         raise UsageError(f"--only {only} is not known", "give layers, model or both")
     names = dict.fromkeys([*REFERENCES, *map(NORMS.canonical, norms)])
-    configs = [build.resolve(make_config({**(settings or {}), "norm": name}), trial=None) for name in names]
+    configs = [build.resolve(make_config({**(settings or {}), "norm": name}, USER), trial=None) for name in names]
     for config in configs:
         if only != "layers" and config.folds:
             raise UsageError(f"the training step of {config.model} on graphs is not profiled", "give --only layers")

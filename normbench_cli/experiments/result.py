@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from normbench_cli.config import RunConfig, make_config
-
-if TYPE_CHECKING:
-    from normbench_cli.store import Store
+from normbench_cli.config import RunConfig
 
 
 @dataclass(frozen=True)
@@ -57,12 +54,6 @@ def run_json(
         "metrics": dict(metrics),
         **details,
     }
-
-
-def recorded_result(run_id: str, store: Store) -> RunResult:
-    """A recorded run as a result."""
-    run = store.find(run_id)
-    return RunResult(run.id, run.status, make_config(run.config), store.latest_metrics(run.id), run.message)
 
 
 def run_id_of(run: str | RunResult) -> str:

@@ -9,7 +9,6 @@ from datetime import timedelta
 
 from normbench_cli import build, paths
 from normbench_cli.build import ResolvedConfig
-from normbench_cli.config import make_config
 from normbench_cli.device import pick_device
 from normbench_cli.engine import checkpoint
 from normbench_cli.engine.crossval import Curves, finished_folds
@@ -20,6 +19,7 @@ from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.events import Callback, ignore
 from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome
+from normbench_cli.experiments.recorded import Packages, recorded_config
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.trained import checkpoint_mismatch
 from normbench_cli.store import Store
@@ -38,8 +38,11 @@ def train_run(config: ResolvedConfig, store: Store, on_event: Callback = ignore)
         return train_and_record(run_id, config, build.make_training(config), store, on_event)
 
 
-def resume_run(text: str, store: Store, on_event: Callback = ignore) -> RunResult:
-    """Continue a run that ended early from its newest whole checkpoint, as if it had never stopped."""
+def resume_run(text: str, store: Store, on_event: Callback = ignore, allow: Packages = ()) -> RunResult:
+    """Continue a run that ended early from its newest whole checkpoint, as if it had never stopped.
+
+    allow: packages that its row may load, besides those that the user has allowed for good.
+    """
     paths.set_compile_cache()
     run = store.find(text)
     if run.status == "running":  # whoever kills a run and resumes it at once need not wait until it counts as silent
@@ -49,7 +52,7 @@ def resume_run(text: str, store: Store, on_event: Callback = ignore) -> RunResul
         raise NormbenchError(f"run {run.id} is {run.status}", "only a run that ended early can be resumed")
     if run.status == "running":
         raise NormbenchError(f"run {run.id} is running, in process {run.pid} on {run.host}", "stop it first")
-    config = build.resolve(make_config(run.config), trial=None)
+    config = build.resolve(recorded_config(run, allow), trial=None)
     if config.folds:
         return resume_folds(run.id, config, store, on_event)
     training = build.make_training(config)
