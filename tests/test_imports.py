@@ -19,7 +19,18 @@ PACKAGE = Path(__file__).parents[1] / "normbench_cli"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # neither torch nor the database
-ANYONE = {"config", "registry", "recipes", "errors", "paths", "seeds", "fast_paths", "version", "__init__"}
+ANYONE = {
+    "config",
+    "registry",
+    "recipes",
+    "errors",
+    "paths",
+    "seeds",
+    "fast_paths",
+    "interrupts",
+    "version",
+    "__init__",
+}
 COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions", "schedules"}
 MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
     "__main__": {"cli"},

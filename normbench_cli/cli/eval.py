@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from normbench_cli import store
+from normbench_cli import interrupts, store
 from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, Settings, common_options, completion, config_options
 from normbench_cli.cli._output import echo, print_json, print_table
@@ -65,6 +65,7 @@ def evaluate(
     cases = conditions.corruptions
     with (
         store.Store.open(common.db, create=False) as opened,
+        interrupts.raised(),
         evaluation_progress(len(cases) * len(runs), quiet=common.quiet) as on_event,
     ):
         device = settings.get("device", "auto")

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import typer
 
+from normbench_cli import interrupts
 from normbench_cli.cli import db, doctor, profile, report, runs, train
 from normbench_cli.cli import eval as eval_
 from normbench_cli.cli import list as list_
@@ -54,11 +55,12 @@ def main() -> NoReturn:
     """Run a command; every error ends here, as one line on stderr."""
     # Not read from the parsed options: errors of parsing have tracebacks, too.
     debug = "--debug" in sys.argv
+    interrupts.quit_at_once()
     gc.set_threshold(10_000)  # objects created by imports are long-lived: passes over them cost 20 % of start-up
     try:
         code = app(standalone_mode=False)
-        if code == EXIT_INTERRUPTED:
-            print("normbench: interrupted; completed work is recorded", file=sys.stderr)
+        if code == EXIT_INTERRUPTED:  # typer has caught it, while it read the command line
+            fail("interrupted", code, debug=False)
     except NormbenchError as error:
         code = fail(error, error.exit_code, debug)
     except typer.TyperException as error:

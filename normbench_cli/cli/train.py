@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from normbench_cli import store
+from normbench_cli import interrupts, store
 from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.cli._output import echo, hint, print_json
@@ -108,10 +108,10 @@ def train_cells(cells: Sequence[Cell], common: Common) -> list[RunResult]:
     due = sum(cell.due for cell in cells)
     if not due:
         return []
-    from normbench_cli.cli._progress import stopped_by_signals, training_progress
+    from normbench_cli.cli._progress import training_progress
     from normbench_cli.experiments.grid import run_grid
 
-    with stopped_by_signals(), training_progress(due, quiet=common.quiet) as on_event:
+    with interrupts.raised(), training_progress(due, quiet=common.quiet) as on_event:
         return run_grid(cells, common.db, on_event)
 
 
@@ -126,12 +126,12 @@ def exit_code(results: Sequence[RunResult], cells: int) -> int:
 
 def resume_run(run: str, common: Common) -> int:
     """Continue a run that ended early, and print how it ended."""
-    from normbench_cli.cli._progress import stopped_by_signals, training_progress
+    from normbench_cli.cli._progress import training_progress
     from normbench_cli.experiments import train as use_case
 
     with (
         store.Store.open(common.db, create=False) as opened,
-        stopped_by_signals(),
+        interrupts.raised(),
         training_progress(1, quiet=common.quiet) as on_event,
     ):
         result = use_case.resume_run(run, opened, on_event)

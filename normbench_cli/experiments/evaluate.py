@@ -23,6 +23,7 @@ from normbench_cli.experiments.events import Callback, CasesStarted, Notice, ign
 from normbench_cli.experiments.recorded import Packages, with_own_packages
 from normbench_cli.experiments.result import RunResult, run_id_of
 from normbench_cli.experiments.trained import config_of_finished, load_trained
+from normbench_cli.interrupts import Interrupted, held_back
 from normbench_cli.registry import ATTACKS, CORRUPTIONS, DATASETS
 from normbench_cli.registry.spec import expand, split_list
 from normbench_cli.store import Store
@@ -120,11 +121,17 @@ def evaluate_run(
     config, training = load_trained(run_id, store, device, allow)
     data = build.load_images(config.data)
     found: dict[str, float] = {}
-    for metrics in metrics_in_parts(training, data, conditions, on_event):
-        store.record(run_id, metrics, epoch=None, step=training.steps)
-        found |= metrics
-        for notice in new_damage(training):
-            on_event(notice)
+    try:
+        for metrics in metrics_in_parts(training, data, conditions, on_event):
+            with held_back():
+                store.record(run_id, metrics, epoch=None, step=training.steps)
+                found |= metrics
+            for notice in new_damage(training):
+                on_event(notice)
+    except KeyboardInterrupt as stopped:
+        if found:
+            raise Interrupted(f"interrupted; {len(found)} scores are already recorded with run {run_id}") from stopped
+        raise
     return RunResult(run_id, "finished", config, found)
 
 

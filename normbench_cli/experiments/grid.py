@@ -12,6 +12,7 @@ from normbench_cli.experiments.plan import Cell, expand, plan_grid
 from normbench_cli.experiments.recorded import packages_of, recorded_result
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.train import train_run
+from normbench_cli.interrupts import Interrupted
 from normbench_cli.seeds import parse_seeds
 from normbench_cli.store import Store
 
@@ -79,6 +80,10 @@ def train_cells(cells: Sequence[Cell], store: Store, on_event: Callback) -> Iter
         on_event(RunStarted(cell.config))
         try:
             result = train_cell(cell.config, store, on_event)
+        except KeyboardInterrupt as stopped:
+            if len(cells) == 1:
+                raise
+            raise Interrupted(f"{stopped or 'interrupted'}; the same command trains the cells that are left") from None
         except Exception as error:
             if len(cells) == 1:
                 raise

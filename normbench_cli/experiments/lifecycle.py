@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from normbench_cli.config import RunConfig
+from normbench_cli.interrupts import Interrupted, held_back, ignored
 from normbench_cli.store import Store
+from normbench_cli.store.statements import interrupt_running
 
 SECONDS_BETWEEN_BEATS = 15
 
@@ -46,17 +48,44 @@ class Heartbeat:
         self._last = time.monotonic()
 
 
+class Begun:
+    """The runs that this process has begun."""
+
+    def __init__(self) -> None:
+        self.run_ids: list[str] = []
+
+    def begin(self, record: Callable[[], str]) -> str:
+        """Record that a run begins, and keep its id; no interrupt comes between the two."""
+        with held_back():
+            run_id = record()
+            self.run_ids.append(run_id)
+        return run_id
+
+
 @contextmanager
-def recording_outcome(store: Store, *run_ids: str) -> Iterator[None]:
-    """On an error or an interrupt, record how the runs ended and raise again."""
+def recording_outcome(store: Store, advice: Callable[[str], str]) -> Iterator[Begun]:
+    """Runs begin in this block.  On an error or an interrupt, record how they ended and raise again.
+
+    advice: what to do about an interrupted run, by its id.
+    """
+    begun = Begun()
     try:
         with store.hold_open():
-            yield
-    except KeyboardInterrupt:
-        for run_id in run_ids:
-            store.end(run_id, "interrupted", "stopped by hand")
-        raise
+            yield begun
+    except KeyboardInterrupt as interrupt:
+        with ignored():
+            stopped = end_interrupted(store, begun)
+        lines = [advice(run_id) for run_id in stopped]
+        raise Interrupted("; ".join(dict.fromkeys(["interrupted", *lines]))) from interrupt
     except BaseException as error:
-        for run_id in run_ids:
+        for run_id in begun.run_ids:
             store.end(run_id, "failed", f"{type(error).__name__}: {error}")
         raise
+
+
+def end_interrupted(store: Store, begun: Begun) -> list[str]:
+    """Mark the runs that are still running as interrupted; their ids.  One that has just ended stays as it is."""
+    if not begun.run_ids:
+        return []
+    with store.writing() as session:
+        return interrupt_running(session, begun.run_ids)

@@ -128,9 +128,11 @@ def run_profile(plan: ProfilePlan, store: Store) -> dict[str, Any]:
     """Measure everything, record every raw sample, and give the environment and the results."""
     paths.set_compile_cache()
     facts = environment(plan.device)
-    run_ids = {config.norm: begin_contender(config, plan, store, facts) for config in plan.configs}
     results: list[Row] = []
-    with recording_outcome(store, *run_ids.values()):
+    with recording_outcome(store, lambda run_id: "a profile is not continued: give the command again") as begun:
+        run_ids = {
+            config.norm: begun.begin(partial(begin_contender, config, plan, store, facts)) for config in plan.configs
+        }
         heartbeat = Heartbeat(store, *run_ids.values())
         for place, workloads in places(plan):
             results += measure_place(plan, place, workloads, run_ids, store, heartbeat)

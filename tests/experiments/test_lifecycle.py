@@ -40,7 +40,8 @@ def test_what_stops_runs_is_recorded_and_raised_again(
     store: Store, run_id: str, error: BaseException, status: str, message: str
 ) -> None:
     other = begin_run(make_config({}), store, {"host": "here"})
-    with pytest.raises(type(error)), recording_outcome(store, run_id, other):
+    with pytest.raises(type(error)), recording_outcome(store, "run {}".format) as begun:
+        begun.run_ids += [run_id, other]
         raise error
     for each in (run_id, other):
         run = store.find(each)
