@@ -29,6 +29,11 @@ def set_compile_cache() -> None:
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(home() / "compiled"))
 
 
+def set_plot_cache() -> None:
+    """Keep matplotlib's list of fonts in the home folder, unless MPLCONFIGDIR is set."""
+    os.environ.setdefault("MPLCONFIGDIR", str(home() / "matplotlib"))
+
+
 def run_folder(run_id: str) -> Path:
     """Checkpoints and logs of a run."""
     return home() / "runs" / run_id

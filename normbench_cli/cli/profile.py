@@ -99,7 +99,7 @@ def profile(
 
 def parse_shape(text: str) -> tuple[int, ...]:
     pieces = text.lower().split("x")
-    if not 2 <= len(pieces) <= 5 or not all(piece.isdigit() and int(piece) > 0 for piece in pieces):
+    if not 2 <= len(pieces) <= 5 or not all(piece.isascii() and piece.isdigit() and int(piece) > 0 for piece in pieces):
         raise UsageError(f"--shape {text} is not a shape", "write batch x channels x height x width, like 128x64x32x32")
     return tuple(int(piece) for piece in pieces)
 

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.skipif(not CAN_FORK, reason="this system cannot fork pr
 TINY = ["--data", "digits:size=8", "--model", "mlp:size=8,width=16", "--batch-size", "256", "--epochs", "2"]
 TRAIN = ["train", *TINY, "--norm", "augnorm", "--set", "checkpoint_minutes=0"]
 FOLDS = ["train", "--data", "tu:name=TOY", "--model", "gcn:hidden=8", "--folds", "2", "--epochs", "3"]
+EARLY = ["loading", "creating the database"]
 TRAINING = [  # place, call
     ("begun", 1),
     ("step", 1),
@@ -40,7 +41,8 @@ TRAINING = [  # place, call
     ("before commit", 4),
     ("after commit", 3),
 ]
-QUICK = [("step", 2), ("scoring", 1), ("written", 2)]
+SLOW = pytest.mark.slow
+QUICK = [("step", 2), ("scoring", 1)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -106,7 +108,7 @@ def test_a_training_is_interrupted_and_resumed(home: Path, place: str, at: int) 
     check_resumable(home, interrupted(home, TRAIN, place, at, signal.SIGTERM if at == 2 else signal.SIGINT))
 
 
-@pytest.mark.slow
+@SLOW
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(("place", "at"), TRAINING)
 def test_a_training_interrupted_anywhere_ends_as_one_that_was_not(
@@ -118,7 +120,7 @@ def test_a_training_interrupted_anywhere_ends_as_one_that_was_not(
     check_same(traces(home), traces(whole))
 
 
-@pytest.mark.parametrize("place", ["loading", "creating the database", "beginning"])
+@pytest.mark.parametrize("place", [*(pytest.param(name, marks=SLOW) for name in EARLY), "beginning"])
 def test_before_a_run_is_recorded_nothing_is_said_to_be(home: Path, place: str) -> None:
     said = interrupted(home, TRAIN, place)
     recorded = recorded_runs(home) if (home / "normbench.db").exists() else []
@@ -142,6 +144,7 @@ def test_a_grid_says_how_its_other_cells_are_trained(home: Path) -> None:
     assert f"--resume {stopped.id}`; the same command trains the cells that are left" in said
 
 
+@SLOW
 def test_the_command_names_the_database_and_the_packages_that_it_needs(home: Path, tmp_path: Path) -> None:
     (tmp_path / "theirs.py").write_text("from torch import nn\nclass Nothing(nn.Identity): ...\n")
     words = ["train", *TINY, "--act", "theirs:Nothing", "--db", "other.db"]
@@ -150,7 +153,8 @@ def test_the_command_names_the_database_and_the_packages_that_it_needs(home: Pat
     assert said.endswith(" --allow theirs --db other.db`\n")
 
 
-@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+@SLOW
+@pytest.mark.parametrize("processes", [1, 2])
 @pytest.mark.usefixtures("graphs")
 def test_a_cross_validation_is_interrupted_and_resumed(home: Path, processes: int) -> None:
     def use_processes() -> None:
@@ -164,10 +168,15 @@ def test_a_cross_validation_is_interrupted_and_resumed(home: Path, processes: in
 @pytest.mark.parametrize(
     ("words", "place", "says"),
     [
-        (["eval", "RUN"], "scoring again", "interrupted\n"),
+        pytest.param(["eval", "RUN"], "scoring again", "interrupted\n", marks=SLOW),
         (["eval", "RUN", "--attack", "gaussian"], "scores recorded", "scores are already recorded with run RUN\n"),
-        (["profile", "--only", "layers", "--shape", "8x4", "--rounds", "5"], "timing", "give the command again\n"),
-        (["report"], "reporting", "interrupted\n"),
+        pytest.param(
+            ["profile", "--only", "layers", "--shape", "8x4", "--rounds", "5"],
+            "timing",
+            "give the command again\n",
+            marks=SLOW,
+        ),
+        pytest.param(["report"], "reporting", "interrupted\n", marks=SLOW),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
@@ -179,7 +188,7 @@ def test_other_commands_are_interrupted(home: Path, words: list[str], place: str
     assert {one.status for one in recorded_runs(home) if one.id != run.id} <= {"interrupted"}
 
 
-@pytest.mark.slow
+@SLOW
 @pytest.mark.parametrize("number", range(12))
 def test_a_real_command_is_interrupted_at_any_time(home: Path, tmp_path: Path, number: int) -> None:
     """Begun as a user would, compiling its kernels, and signalled with its whole group, as by Ctrl-C."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import normbench_cli as nb
 from normbench_cli import paths
@@ -179,6 +180,23 @@ def test_configurations_are_made_of_loose_values_only_where_their_origin_is_stat
     assert calls_with_unpacked_values("ResolvedConfig") <= {"build/resolution.py"}
     with pytest.raises(NormbenchError, match="asks for the norm"):
         make_config({"norm": "evil:Thing"})
+
+
+class Payload:
+    """What pickle would run when it reads this: it makes a file."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (str(Path("was unpickled").absolute()), "w")
+
+
+def test_a_checkpoint_runs_nothing() -> None:
+    (result,) = nb.train(**TINY)
+    for file in paths.run_folder(result.id).iterdir():
+        torch.save(torch.load(file, weights_only=True) | {"note": Payload()}, file)
+    for use in (nb.load_model, nb.evaluate):
+        with pytest.raises(NormbenchError, match="damaged or not a normbench checkpoint"):
+            use(result.id)
+    assert not Path("was unpickled").exists()
 
 
 def test_any_reader_of_the_home_sees_the_packages_once(home: Path, normbench: RunCommand) -> None:
