@@ -13,6 +13,7 @@ from normbench_cli.recipes import find as find_recipe
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES, Registry
 from normbench_cli.registry.bounds import Bounds
 from normbench_cli.registry.spec import read_value, split_spec, suggest
+from normbench_cli.registry.trust import NOBODY, Trust
 from normbench_cli.seeds import LARGEST_SEED
 
 REGISTRIES: dict[str, Registry[Any]] = {
@@ -147,13 +148,28 @@ DEFAULTS: dict[str, Any] = {name: f.default for name, f in FIELDS.items()}
 IDENTITY = tuple(name for name, f in FIELDS.items() if f.metadata["identity"])
 
 
-def make_config(values: Mapping[str, Any]) -> RunConfig:
-    """A config from loose values (text from a command line, JSON from a database), each read by its field's type."""
+def make_config(values: Mapping[str, Any], trust: Trust = NOBODY) -> RunConfig:
+    """A config from loose values (text from a command line, JSON from a database), each read by its field's type.
+
+    trust: what may be imported for specs such as ``package.module:Class``: `USER` for the words of a user; for those of
+    a database or a file, what `recorded_in` gives; by default nothing.
+    """
+    check_specs(values, trust)
     typed = {}
     for name, value in with_recipe(values).items():
         check_name(name)
         typed[name] = read_value(value, TYPES[name], name)
     return RunConfig(**typed)
+
+
+def check_specs(values: Mapping[str, Any], trust: Trust) -> None:
+    """Raise before anything is imported that is not trusted.  What passed may be parsed again at will."""
+    for name, registry in REGISTRIES.items():
+        spec = values.get(name)
+        if spec is not None and not isinstance(spec, str):
+            raise UsageError(f"{name} is {spec!r}, which is not text", "write name or name:key=value")
+        if spec is not None:
+            registry.canonical(spec, trust)
 
 
 def with_recipe(values: Mapping[str, Any]) -> dict[str, Any]:

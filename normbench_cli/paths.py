@@ -37,6 +37,11 @@ def set_compile_cache() -> None:
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(home() / "compiled"))
 
 
+def set_plot_cache() -> None:
+    """Keep matplotlib's list of fonts in the home folder, unless MPLCONFIGDIR is set."""
+    os.environ.setdefault("MPLCONFIGDIR", str(home() / "matplotlib"))
+
+
 def run_folder(run_id: str) -> Path:
     """Checkpoints and logs of a run."""
     return home() / "runs" / run_id
@@ -45,6 +50,11 @@ def run_folder(run_id: str) -> Path:
 def file_hashes() -> Path:
     """What the data sets' large files were hashed to."""
     return home() / "file-hashes.json"
+
+
+def allowed_file() -> Path:
+    """The list of packages that specs from databases and files may import."""
+    return home() / "allowed-packages.txt"
 
 
 def data_root() -> Path:

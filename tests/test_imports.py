@@ -27,9 +27,10 @@ ANYONE = {
     "paths",
     "seeds",
     "fast_paths",
-    "version",
     "disk",
+    "interrupts",
     "printable",
+    "version",
     "__init__",
 }
 COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions", "schedules"}

@@ -1,8 +1,7 @@
-"""Live progress on stderr, and stopping in good order.  Loads rich: imported when work begins."""
+"""Live progress on stderr.  Loads rich: imported when work begins."""
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -89,21 +88,3 @@ def with_notices(show: Callback, bars: Bars, quiet: bool) -> Callback:
         show(event)
 
     return on_event
-
-
-@contextmanager
-def stopped_by_signals() -> Iterator[None]:
-    """Let a SIGTERM (of cron, of a batch system) end a run like Ctrl-C: recorded as interrupted.
-
-    SIGINT is set too, because a script's background jobs begin with it ignored.
-    """
-
-    def stop(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

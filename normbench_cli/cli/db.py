@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from normbench_cli import paths, store
+from normbench_cli import interrupts, paths, store
 from normbench_cli.cli._help import Command
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json
@@ -30,7 +30,8 @@ def upgrade(common: Common) -> int:
     from normbench_cli.store import location, schema, upgrade
 
     place = location.parse_location(paths.database(common.db))
-    before, backup = upgrade.upgrade(place)
+    with interrupts.raised():
+        before, backup = upgrade.upgrade(place)
     if common.json:
         print_json({"database": place.shown, "from": before, "to": schema.HEAD, "backup": backup})
     elif before is None:
@@ -92,7 +93,8 @@ def backup(
     from normbench_cli.store import backup, location
 
     place = location.parse_location(paths.database(common.db))
-    made = backup.backup(place, dest)
+    with interrupts.raised():
+        made = backup.backup(place, dest)
     if common.json:
         print_json({"database": place.shown, "backup": made})
     else:

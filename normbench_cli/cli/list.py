@@ -7,27 +7,33 @@ from typing import Annotated, Any
 
 import typer
 
+from normbench_cli import paths
 from normbench_cli.cli._options import Common, common_options
-from normbench_cli.cli._output import echo, print_json, print_table
+from normbench_cli.cli._output import echo, hint, print_json, print_table
 from normbench_cli.errors import EXIT_OK, UsageError
 from normbench_cli.registry import REGISTRIES, Registry
 from normbench_cli.registry.entry import Entry
 from normbench_cli.registry.spec import suggest
+from normbench_cli.registry.trust import allowed_packages
+
+ALLOWED = "allowed"  # the kind that is no registry: packages that recorded runs may load
 
 
 def kinds() -> list[str]:
-    """The kinds that have components."""
-    return [kind for kind, registry in REGISTRIES.items() if registry.entries]
+    """The kinds that have components, and the allowed packages."""
+    return [*(kind for kind, registry in REGISTRIES.items() if registry.entries), ALLOWED]
 
 
 @common_options
 def list_components(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=", ".join(REGISTRIES) + ".", autocompletion=kinds)],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help=", ".join([*REGISTRIES, ALLOWED]) + ".", autocompletion=kinds)
+    ],
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print each component's documentation.")] = False,
     *,
     common: Common,
 ) -> int:
-    """List the components of a kind, each with its summary and its paper.
+    """List the components of a kind, each with its summary and its paper; or the packages that --allow has allowed.
 
     Examples:
       normbench list norms
@@ -35,6 +41,8 @@ def list_components(
     """
     if kind not in kinds():
         raise UsageError(f"there is no kind of component '{kind}'", suggest(kind, kinds()))
+    if kind == ALLOWED:
+        return list_allowed(common)
     registry = REGISTRIES[kind]
     entries = registry.entries.values()
     if common.json:
@@ -44,6 +52,19 @@ def list_components(
             echo(documentation(registry, entry))
     else:
         print_table([row_of(entry) for entry in entries])
+    return EXIT_OK
+
+
+def list_allowed(common: Common) -> int:
+    """List the packages that recorded runs may load."""
+    packages, file = allowed_packages(), paths.allowed_file()
+    if common.json:
+        print_json({ALLOWED: [{"name": package} for package in packages], "file": file})
+    elif packages:
+        print_table([{"package": package} for package in packages])
+        hint(f"to withdraw one, remove its line from {file}", common.quiet)
+    else:
+        hint("recorded runs may load no package; `normbench eval RUN --allow PACKAGE` allows one", common.quiet)
     return EXIT_OK
 
 

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import typer
 
+from normbench_cli import interrupts
 from normbench_cli.cli import db, doctor, profile, report, runs, train
 from normbench_cli.cli import eval as eval_
 from normbench_cli.cli import list as list_
@@ -59,13 +60,14 @@ def main() -> NoReturn:
     # Not read from the parsed options: errors of parsing have tracebacks, too.
     debug = "--debug" in sys.argv
     hide_warnings(debug)
+    interrupts.quit_at_once()
     gc.set_threshold(10_000)  # objects created by imports are long-lived: passes over them cost 20 % of start-up
     try:
         check_words(sys.argv[1:])
         code = app(standalone_mode=False)
         sys.stdout.flush()  # where it goes may be full, or closed
-        if code == EXIT_INTERRUPTED:
-            print("normbench: interrupted; completed work is recorded", file=sys.stderr)
+        if code == EXIT_INTERRUPTED:  # typer has caught it, while it read the command line
+            fail("interrupted", code, debug=False)
     except NormbenchError as error:
         code = fail(error, error.exit_code, debug)
     except typer.TyperException as error:

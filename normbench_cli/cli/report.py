@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from normbench_cli import paths
 from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import hint, print_json, print_table
@@ -84,6 +85,7 @@ def report(
     """
     from normbench_cli.reporting import query, render, report
 
+    paths.set_plot_cache()
     formats = render.parse_formats(form or ("" if common.json else "md"))
     asked = query.ReportQuery(metric or [], split_names(by), where or [], tag, kind, at, split_names(curve))
     made = report.make_report(asked, common.db)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from normbench_cli import paths, store
+from normbench_cli import interrupts, paths, store
 from normbench_cli.cli import _options
 from normbench_cli.cli._columns import Row
 from normbench_cli.cli._details import detail_rows
@@ -210,7 +210,8 @@ def remove(
         if not yes and not confirmed(found, ask=not common.json):
             hint("nothing was removed", common.quiet)
             return EXIT_ERROR
-        delete_runs(list(found), opened)
+        with interrupts.held_back():  # rows and folders go together
+            delete_runs(list(found), opened)
     if common.json:
         print_json({"removed": list(found)})
     else:

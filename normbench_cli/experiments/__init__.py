@@ -16,6 +16,7 @@ and prints nothing.  The functions of ``import normbench_cli as nb`` stand besid
     details.py      what is recorded of a run's making; checkout_diff.py has the uncommitted changes
     same_data.py    whether a run's data set is still the one it was trained on
     lifecycle.py    a run begins, shows that it is alive, and ends, whatever happens
+    recorded.py     recorded_config: a row as a configuration, which loads only packages that the user allows
     result.py       RunResult and the JSON form of a run
     events.py       what `on_event` is called with
     environment.py  the facts of code and machine that are recorded with a run

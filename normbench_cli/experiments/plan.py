@@ -17,6 +17,7 @@ from normbench_cli.errors import UsageError
 from normbench_cli.experiments.identity import fingerprints
 from normbench_cli.registry.source_digest import reload_changed
 from normbench_cli.registry.spec import split_list
+from normbench_cli.registry.trust import USER
 from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.status import WITH_RESULT
 
@@ -39,12 +40,15 @@ class Cell:
 def expand(
     settings: Mapping[str, Any], axes: Mapping[str, Iterable[str] | None], seeds: Iterable[int] = ()
 ) -> list[RunConfig]:
-    """Every combination of the values of the axes, over the common settings.  A value may be a list with commas."""
+    """Every combination of the values of the axes, over the common settings.  A value may be a list with commas.
+
+    All are the user's own words, on the command line or as a Python caller.
+    """
     values: dict[str, list[Any]] = {name: read_specs(name, texts) for name, texts in axes.items() if texts is not None}
     if seeds := list(seeds):
         values["seed"] = seeds
     return [
-        make_config({**settings, **dict(zip(values, combination, strict=True))})
+        make_config({**settings, **dict(zip(values, combination, strict=True))}, USER)
         for combination in product(*values.values())
     ]
 

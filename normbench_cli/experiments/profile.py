@@ -27,6 +27,7 @@ from normbench_cli.measure.timing import Timing, Work, calibration_spread, sampl
 from normbench_cli.measure.workloads import Workload, layer_workload
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.spec import split_list
+from normbench_cli.registry.trust import USER
 from normbench_cli.store import Store
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def plan_profile(
     if only not in ("layers", "model", "both"):
         raise UsageError(f"--only {only} is not known", "give layers, model or both")
     names = dict.fromkeys([*REFERENCES, *map(NORMS.canonical, norms)])
-    configs = [build.resolve(make_config({**(settings or {}), "norm": name}), trial=None) for name in names]
+    configs = [build.resolve(make_config({**(settings or {}), "norm": name}, USER), trial=None) for name in names]
     for config in configs:
         if only != "layers" and config.folds:
             raise UsageError(f"the training step of {config.model} on graphs is not profiled", "give --only layers")
@@ -128,9 +129,11 @@ def run_profile(plan: ProfilePlan, store: Store) -> dict[str, Any]:
     """Measure everything, record every raw sample, and give the environment and the results."""
     paths.set_compile_cache()
     facts = environment(plan.device)
-    run_ids = {config.norm: begin_contender(config, plan, store, facts) for config in plan.configs}
     results: list[Row] = []
-    with recording_outcome(store, *run_ids.values()):
+    with recording_outcome(store, lambda run_id: "a profile is not continued: give the command again") as begun:
+        run_ids = {
+            config.norm: begun.begin(partial(begin_contender, config, plan, store, facts)) for config in plan.configs
+        }
         heartbeat = Heartbeat(store, *run_ids.values())
         for place, workloads in places(plan):
             results += measure_place(plan, place, workloads, run_ids, store, heartbeat)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from normbench_cli.config import RunConfig, make_config
-from normbench_cli.errors import NormbenchError, UsageError
-
-if TYPE_CHECKING:
-    from normbench_cli.store import Store
+from normbench_cli.config import RunConfig
 
 
 @dataclass(frozen=True)
@@ -60,24 +55,6 @@ def run_json(
         "metrics": dict(metrics),
         **details,
     }
-
-
-def recorded_result(run_id: str, store: Store) -> RunResult:
-    """A recorded run as a result."""
-    run = store.find(run_id)
-    with naming_run(run.id):
-        config = make_config(run.config)
-    metrics = store.latest_metrics(run.id)
-    return RunResult(run.id, run.status, config, metrics, run.message, fingerprint=run.fingerprint)
-
-
-@contextmanager
-def naming_run(run_id: str) -> Iterator[None]:
-    """Around reading a recorded configuration: what is wrong with it is not the caller's wrong usage."""
-    try:
-        yield
-    except UsageError as error:
-        raise NormbenchError(f"run {run_id}: its column config cannot be used: {error}") from error
 
 
 def run_id_of(run: str | RunResult) -> str:

@@ -17,6 +17,7 @@ from normbench_cli.registry.facts import NormFacts
 from normbench_cli.registry.parameters import REQUIRED, Parameter
 from normbench_cli.registry.registry import Registry, Spec
 from normbench_cli.registry.spec import split_joined
+from normbench_cli.registry.trust import USER, Trust
 
 PLACEMENT_OPTIONS = {
     "placement": Parameter(Literal["after", "before"], None),
@@ -114,15 +115,18 @@ def takes_batch_statistics(part: Spec[NormFacts]) -> bool:
 class NormRegistry(Registry[NormFacts]):
     """The registry of norms, whose specs may be joined and carry options of the placement."""
 
-    def parse_norm(self, text: str) -> NormSpec:
+    def parse_norm(self, text: str, trust: Trust = USER) -> NormSpec:
         """A whole norm spec, ``ws+gn:groups=8``."""
-        norm = NormSpec(tuple(self.parse(part) for part in split_joined(text)))
+        norm = NormSpec(tuple(self.parse(part, trust) for part in split_joined(text)))
         if len(norm.parts) - len(norm.weight_norms) > 1:
             raise UsageError(f"'{text}' joins two norms of data", "join one of data and any of weights")
         return norm
 
-    def canonical(self, text: str) -> str:
-        return str(self.parse_norm(text))
+    def canonical(self, text: str, trust: Trust = USER) -> str:
+        return str(self.parse_norm(text, trust))
+
+    def outside(self, text: str) -> list[str]:
+        return [name for part in split_joined(text) for name in super(NormRegistry, self).outside(part)]
 
     def parameters(self, entry: Entry[NormFacts]) -> dict[str, Parameter]:
         own = super().parameters(entry)

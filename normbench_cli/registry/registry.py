@@ -24,6 +24,7 @@ from normbench_cli.registry.outside import (
 from normbench_cli.registry.parameters import REQUIRED, Parameter
 from normbench_cli.registry.source import Unreadable, parse_module, source_file
 from normbench_cli.registry.spec import first_line, join_spec, read_value, split_spec, suggest
+from normbench_cli.registry.trust import USER, Trust
 
 ComponentT = TypeVar("ComponentT", bound=Callable[..., Any])
 
@@ -114,11 +115,11 @@ class Registry(Generic[FactsT]):
             found.setdefault(entry.name, entry)
         return dict(sorted(found.items()))
 
-    def find(self, name: str) -> Entry[FactsT]:
-        """The entry of a name, an alias, or ``package.module:attribute``."""
+    def find(self, name: str, trust: Trust = USER) -> Entry[FactsT]:
+        """The entry of a name, an alias, or ``package.module:attribute``, which is imported if `trust` allows it."""
         wanted, colon, attribute = name.strip().partition(":")
         if colon and wanted.lower() not in self.entries:
-            return self._outside(name)
+            return self._outside(name, trust)
         if colon:
             raise UsageError(f"'{attribute}' in '{name}' is not key=value", f"write {wanted}:{attribute}=value")
         wanted = wanted.lower()
@@ -127,13 +128,18 @@ class Registry(Generic[FactsT]):
                 return entry
         raise UsageError(f"unknown {self.kind} '{name}'", suggest(wanted, self.choices()))
 
+    def outside(self, text: str) -> list[str]:
+        """The ``package.module:attribute`` names in a spec, without importing them."""
+        name, colon, _ = split_spec(text)[0].partition(":")
+        return [split_spec(text)[0]] if colon and name.lower() not in self.entries else []
+
     def choices(self) -> list[str]:
         return list(self.entries)
 
-    def parse(self, text: str) -> Spec[FactsT]:
-        """The canonical form of one component's spec."""
+    def parse(self, text: str, trust: Trust = USER) -> Spec[FactsT]:
+        """The canonical form of one component's spec.  trust: what may be imported for it."""
         name, params = split_spec(text)
-        entry = self.find(name)
+        entry = self.find(name, trust)
         if not params:
             return Spec(entry)
         accepted = self.parameters(entry)
@@ -148,8 +154,13 @@ class Registry(Generic[FactsT]):
                 del typed[key]
         return Spec(entry, typed, frozenset(params))
 
-    def canonical(self, text: str) -> str:
-        return str(self.parse(text))
+    def canonical(self, text: str, trust: Trust = USER) -> str:
+        return str(self.parse(text, trust))
+
+    def recorded_form(self, text: str) -> str:
+        """The canonical form, for a comparison with recorded specs; a spec from outside stays as it is written, because
+        only an import could tell which of its parameters have their default."""
+        return text.strip() if self.outside(text) else self.canonical(text)
 
     def parameters(self, entry: Entry[FactsT]) -> dict[str, Parameter]:
         """What a spec may set, by name."""
@@ -235,9 +246,11 @@ class Registry(Generic[FactsT]):
             for point in entry_points(group=group)
         ]
 
-    def _outside(self, name: str) -> Entry[FactsT]:
+    def _outside(self, name: str, trust: Trust) -> Entry[FactsT]:
         """The entry of ``package.module:attribute``, imported and checked to be a component of this kind."""
+        trust.check_name(self.kind, name)
         component = import_component(self.kind, name)
+        trust.check_component(self.kind, name, component)
         module, _, attribute = name.partition(":")
         entry = self._entry(name, module, attribute, partial(describe_object, self.kind, self.facts_type, component))
         self._check_contract(component, entry)

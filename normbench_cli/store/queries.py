@@ -101,7 +101,7 @@ def parse_values(name: str, texts: Sequence[str], recorded: pd.Series) -> list[A
         if text in known:
             values.append(text)
         elif name in REGISTRIES:
-            values.append(REGISTRIES[name].canonical(text))
+            values.append(REGISTRIES[name].recorded_form(text))
         else:
             values.append(read_value(text, TYPES[name], name))
     return values

@@ -40,8 +40,14 @@ def test_what_stops_runs_is_recorded_and_raised_again(
     store: Store, run_id: str, error: BaseException, status: str, message: str
 ) -> None:
     other = begin_run(make_config({}), store, {"host": "here"}, fingerprint="f", details={})
-    with pytest.raises(type(error)), recording_outcome(store, run_id, other):
-        raise error
+
+    def stop() -> None:
+        with recording_outcome(store, "run {}".format) as begun:
+            begun.run_ids += [run_id, other]
+            raise error
+
+    with pytest.raises(type(error)):
+        stop()
     for each in (run_id, other):
         run = store.find(each)
         assert (run.status, run.message) == (status, message)
