@@ -19,7 +19,7 @@ class ReportQuery:
     """The runs to report (``kind``, ``tag``, ``where``) and what to show of them.
 
     metrics: names of metrics, a few usual ones by default; by: settings to group by, by default those that vary;
-    where: ``key=value`` filters; at: a point of each run's schedule, ``50%`` or ``epoch 10``, by default its end;
+    where: filters (`store.filter`); at: a point of each run's schedule, ``50%`` or ``epoch 10``, by default its end;
     curves: metrics or raw series to plot over time.
     """
 

@@ -12,7 +12,8 @@ from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting import tables
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery
 from normbench_cli.store import Store
-from normbench_cli.store.queries import parse_where, runs_frame
+from normbench_cli.store.filter import parse_where
+from normbench_cli.store.queries import runs_frame
 
 # shown when all settings are equal; the objective is almost always plain loss minimization
 SHOWN_BY_DEFAULT = [name for name in GRID_FIELDS if name != "objective"]
