@@ -15,7 +15,7 @@ from normbench_cli.registry.spec import suggest
 from normbench_cli.store.filter import Filter
 from normbench_cli.store.metric_names import MetricName, parse_metric
 from normbench_cli.store.rows import unpack
-from normbench_cli.store.schema import Metric, Run, SeriesChunk
+from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
 from normbench_cli.store.store import IN_LIMIT, Store
 
 COLUMNS = (Run.id, Run.kind, Run.fingerprint, Run.status, Run.message, Run.started_at, Run.finished_at)
@@ -114,6 +114,15 @@ def read_metrics(store: Store, query: Select[*tuple[Any, ...]], run_ids: Sequenc
 def is_named(full: str) -> Any:
     name = parse_metric(full)
     return and_(Metric.split == name.split, Metric.name == name.name, Metric.condition == name.condition)
+
+
+def environment_facts(store: Store, run_ids: Sequence[str]) -> list[dict[str, Any]]:
+    """The facts of the environments in which these runs were made, each environment once."""
+    wanted = set(run_ids)
+    with store.reading() as session:
+        used = {number for run_id, number in session.execute(select(Run.id, Run.environment_id)) if run_id in wanted}
+        rows = session.execute(select(Environment.id, Environment.facts)).all()
+    return [facts for number, facts in rows if number in used]
 
 
 def series_names(store: Store, run_id: str) -> list[str]:
