@@ -123,8 +123,8 @@ class Layout:
             (group,) = columns.values()
             row = [*map(Cell, label), *(fill(group, metric) for metric in metrics)]
             rows.append([*row, Cell(self._unfinished(group) or "-")] if beside else row)
-        columns = [*self.report.shown, *(self.metrics[metric] for metric in metrics), *([BESIDE] if beside else [])]
-        return Table(title, columns, rows, keys=max(1, len(self.report.shown)))
+        names = [*self.report.shown, *(self.metrics[metric] for metric in metrics), *([BESIDE] if beside else [])]
+        return Table(title, names, rows, keys=max(1, len(self.report.shown)))
 
     def _pivot(self, metric: str, title: str, fill: Callable[[int, str], Cell]) -> Table:
         """A column for each value of the settings across; runs that did not finish are counted in the cells."""

@@ -87,8 +87,8 @@ def to_parquet(document: Document) -> bytes:
     import pyarrow.parquet
 
     frame = pd.DataFrame([dict(record) for record in records_of(document)])
-    for name in frame.select_dtypes(include="object"):  # a parquet column has one type
-        if frame[name].map(type).nunique() > 1:
+    for name in frame.columns:  # a parquet column has one type
+        if frame[name].dropna().map(type).nunique() > 1:
             frame[name] = frame[name].map(lambda value: None if value is None else str(value))
     table = pyarrow.Table.from_pandas(frame, preserve_index=False)
     head = {"title": document.title, **document.head}

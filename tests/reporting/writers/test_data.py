@@ -19,7 +19,7 @@ from normbench_cli.reporting.files import parse_formats
 from normbench_cli.reporting.writers.data import records_of, to_csv, to_json, to_parquet
 from tests.reporting.documents import HEAD, NASTY, document_of
 
-RECORDS = [
+RECORDS: list[dict[str, Any]] = [
     {"norm": NASTY, "epochs": None, "mean": 0.5, "sd": math.nan, "n": 1},
     {"norm": "# no comment", "epochs": 3, "mean": math.inf, "sd": 0.1, "n": 2},
 ]
