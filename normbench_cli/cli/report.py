@@ -62,6 +62,15 @@ def report(
             rich_help_panel=FILES,
         ),
     ] = None,
+    plot: Annotated[
+        Names,
+        typer.Option(
+            "--plot",
+            metavar="KIND",
+            help="Plot curve, pareto, strength, ratios, critical_difference, trend or bars (may be repeated).",
+            rich_help_panel=FILES,
+        ),
+    ] = None,
     form: Annotated[
         str | None,
         typer.Option(
@@ -85,7 +94,7 @@ def report(
     from normbench_cli.reporting import query, render, report
 
     formats = render.parse_formats(form or ("" if common.json else "md"))
-    asked = query.ReportQuery(metric or [], split_names(by), where or [], tag, kind, at, split_names(curve))
+    asked = query.ReportQuery(metric or [], split_names(by), where or [], tag, kind, at, split_names(curve), plot or [])
     made = report.make_report(asked, common.db)
     if common.json:
         print_json(render.to_json(made))

@@ -20,7 +20,7 @@ class ReportQuery:
 
     metrics: names of metrics, a few usual ones by default; by: settings to group by, by default those that vary;
     where: ``key=value`` filters; at: a point of each run's schedule, ``50%`` or ``epoch 10``, by default its end;
-    curves: metrics or raw series to plot over time.
+    curves: metrics or raw series to plot over time; plots: kinds of plots, such as ``pareto`` or ``curve:by=seconds``.
     """
 
     metrics: Sequence[str] = ()
@@ -30,6 +30,7 @@ class ReportQuery:
     kind: str = "train"
     at: str = ""
     curves: Sequence[str] = ()
+    plots: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from normbench_cli import paths
 from normbench_cli.errors import NormbenchError, UsageError
-from normbench_cli.reporting.plots import write_curve
+from normbench_cli.reporting.plots import write_curve, write_figure
 from normbench_cli.reporting.report import Report
 from normbench_cli.reporting.tables import UNFINISHED
 
@@ -67,8 +67,8 @@ def parse_formats(text: str) -> list[str]:
 
 
 def write_files(report: Report, folder: Path, formats: Sequence[str]) -> Iterator[Path]:
-    """Write ``report.<format>`` for each format, and a plot and a CSV file for each curve; yield each path written."""
-    if not formats and not report.curves:
+    """Write ``report.<format>`` for each format, and the plots with their numbers; yield each path written."""
+    if not (formats or report.curves or report.figures):
         return
     paths.ensure_writable(folder, "--out")
     try:
@@ -78,6 +78,8 @@ def write_files(report: Report, folder: Path, formats: Sequence[str]) -> Iterato
             yield path
         for name, points in report.curves.items():
             yield from write_curve(points, name, folder)
+        for figure in report.figures:
+            yield from write_figure(figure, folder)
     except OSError as error:
         raise NormbenchError(
             f"{error.filename or folder} cannot be written: {error.strerror}", "choose another folder with --out"

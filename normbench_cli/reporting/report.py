@@ -11,6 +11,8 @@ import pandas as pd
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.reporting import tables
 from normbench_cli.reporting.curves import curve_points
+from normbench_cli.reporting.document import Figure
+from normbench_cli.reporting.figures import make_figures, parse_plot
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery, SchedulePoint, parse_at
 from normbench_cli.reporting.selection import Selection, select_runs
 from normbench_cli.store import Store
@@ -35,7 +37,8 @@ DEFAULT_METRICS = (
 class Report:
     """A row a group in ``groups``, a row a group and metric in ``summary``.
 
-    fields: the settings of every group; shown: those that tell the groups apart; curves: points by metric name.
+    fields: the settings of every group; shown: those that tell the groups apart; curves: points by metric name;
+    figures: the plots.
     """
 
     fields: list[str]
@@ -45,6 +48,7 @@ class Report:
     summary: pd.DataFrame
     notes: list[str] = field(default_factory=list)
     curves: dict[str, pd.DataFrame] = field(default_factory=dict)
+    figures: list[Figure] = field(default_factory=list)
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -64,6 +68,7 @@ def make_report(query: ReportQuery, db: str | None = None) -> Report:
 def report_of(store: Store, query: ReportQuery) -> Report:
     """The report of an open store."""
     point = parse_at(query.at)
+    plots = [parse_plot(plot, query.metrics) for plot in query.plots]
     selection = select_runs(store, query)
     summary = tables.summarize_groups(selection.runs, read_values(store, selection, query.metrics, point))
     recorded = set(summary["metric"])
@@ -80,6 +85,7 @@ def report_of(store: Store, query: ReportQuery) -> Report:
         summary=summary[summary["metric"].isin(metrics)],
         notes=make_notes(selection, summary, point),
         curves={name: curve_points(store, selection, name) for name in query.curves},
+        figures=make_figures(store, selection, plots),
     )
 
 
