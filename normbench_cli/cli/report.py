@@ -102,12 +102,21 @@ def report(
             rich_help_panel=FILES,
         ),
     ] = None,
+    plot: Annotated[
+        Names,
+        typer.Option(
+            "--plot",
+            metavar="KIND",
+            help="Plot curve, pareto, strength, ratios, critical_difference, trend or bars (may be repeated).",
+            rich_help_panel=FILES,
+        ),
+    ] = None,
     form: Annotated[
         str | None,
         typer.Option(
             "--format",
             metavar="FORMAT,...",
-            help="The files to write: md, latex, csv, json, parquet.",
+            help="The files to write: md, latex, html, csv, json, parquet.",
             show_default="md; none with --json",
             rich_help_panel=FILES,
         ),
@@ -140,6 +149,8 @@ def report(
         test=test,
         sort=sort,
         limit=limit,
+        plots=plot or [],
+        details="html" in formats,
     )
     made = make_report(asked, common.db)
     document = render.to_document(made)

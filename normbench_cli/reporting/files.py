@@ -10,14 +10,22 @@ from normbench_cli import paths
 from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting.document import Document, Figure
-from normbench_cli.reporting.plots import write_curve
+from normbench_cli.reporting.plots import write_figure
 from normbench_cli.reporting.writers.data import require_parquet, to_csv, to_json, to_parquet
 from normbench_cli.reporting.writers.latex import to_latex
 from normbench_cli.reporting.writers.markdown import to_markdown
 
+
+def to_html(document: Document) -> str:
+    from normbench_cli.reporting.html import to_html as make_page
+
+    return make_page(document)
+
+
 FORMATS: dict[str, Callable[[Document], str | bytes]] = {
     "md": to_markdown,
     "latex": to_latex,
+    "html": to_html,
     "csv": to_csv,
     "json": to_json,
     "parquet": to_parquet,
@@ -32,7 +40,7 @@ def parse_formats(text: str) -> list[str]:
     names = list(dict.fromkeys(ALIASES.get(name, name) for name in given))
     for name in names:
         if name not in FORMATS:
-            raise UsageError(f"--format {name} is not one of {', '.join(FORMATS)}", suggest(name, list(FORMATS)))
+            raise UsageError(f"--format {name} is not a format", suggest(name, list(FORMATS)))
     if "parquet" in names:
         require_parquet()
     return names
@@ -54,7 +62,7 @@ def write_files(document: Document, folder: Path, formats: Sequence[str], stem: 
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
             yield line_of(path, earlier, started)
         for figure in figures:
-            for path in write_curve(figure.points, figure.options["metric"], folder):
+            for path in write_figure(figure, folder):
                 yield line_of(path, earlier, started)
     except OSError as error:
         raise NormbenchError(

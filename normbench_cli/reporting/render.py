@@ -23,8 +23,8 @@ def to_document(report: Report) -> Document:
     figures = [
         Figure(name, f"curve-{name}", "curve", points, {"metric": name}) for name, points in report.curves.items()
     ]
-    blocks: list[Table | Figure | Paragraph] = [*tables, noted, *figures]
-    return Document("normbench report", report.head, blocks, records=records(layout))
+    blocks: list[Table | Figure | Paragraph] = [*tables, noted, *figures, *report.figures]
+    return Document("normbench report", report.head, blocks, report.details, records(layout))
 
 
 def records(layout: Layout) -> list[dict[str, Any]]:

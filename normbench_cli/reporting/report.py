@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
@@ -12,9 +13,11 @@ from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.reporting import tables
 from normbench_cli.reporting.comparing import Comparisons, compare
 from normbench_cli.reporting.curves import curve_points
-from normbench_cli.reporting.document import BOLD, UNDERLINED
+from normbench_cli.reporting.document import BOLD, UNDERLINED, Figure
+from normbench_cli.reporting.figures import make_figures, parse_plot
 from normbench_cli.reporting.head import make_head
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery, SchedulePoint, parse_at
+from normbench_cli.reporting.run_details import run_details
 from normbench_cli.reporting.selection import Selection, select_runs
 from normbench_cli.store import Store
 from normbench_cli.store.errors import NoDatabase
@@ -39,7 +42,8 @@ class Report:
     """A row a group in ``groups``, a row a group and metric in ``summary``.
 
     fields: the settings of every group; shown: those that name the rows; across: those whose values are columns;
-    comparisons: best groups, ties and differences; curves: points by metric name; head: what makes the report again.
+    comparisons: best groups, ties and differences; curves: points by metric name; figures: the plots;
+    head: what makes the report again; details: what is recorded of each run, where asked for.
     """
 
     fields: list[str]
@@ -54,6 +58,8 @@ class Report:
     notes: list[str] = field(default_factory=list)
     curves: dict[str, pd.DataFrame] = field(default_factory=dict)
     head: dict[str, str] = field(default_factory=dict)
+    details: dict[str, dict[str, Any]] = field(default_factory=dict)
+    figures: list[Figure] = field(default_factory=list)
 
     @cached_property
     def _runs_of(self) -> dict[int, tuple[str, ...]]:
@@ -80,6 +86,7 @@ def make_report(query: ReportQuery, db: str | None = None) -> Report:
 def report_of(store: Store, query: ReportQuery) -> Report:
     """The report of an open store."""
     point = parse_at(query.at)
+    plots = [parse_plot(plot, query.metrics) for plot in query.plots]
     selection = select_runs(store, query)
     values = read_values(store, selection, query.metrics, point)
     summary = tables.summarize_groups(selection.runs, values)
@@ -105,6 +112,8 @@ def report_of(store: Store, query: ReportQuery) -> Report:
         notes=[*make_notes(selection, summary, point), *comparison_notes(comparisons, query), *common_note(selection)],
         curves={name: curve_points(store, selection, name) for name in query.curves},
         head=make_head(store, selection.runs),
+        details=run_details(store, selection.runs["id"].tolist()) if query.details else {},
+        figures=make_figures(store, selection, plots),
     )
 
 

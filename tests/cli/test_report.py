@@ -34,7 +34,7 @@ def test_the_table(normbench: RunCommand, two_norms: None, tmp_path: Path) -> No
         "In common: act relu, model resnet20, data digits, objective erm.",
     ]
     assert ended.err == "written: reports/report.md\n"
-    assert "| popnorm | 93.00 ± 1.00 (n=3) |" in (tmp_path / "reports" / "report.md").read_text()
+    assert "| popnorm | **93.00 ± 1.00 (n=3)** |" in (tmp_path / "reports" / "report.md").read_text()
 
 
 def test_json_is_one_document(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_files_are_written_to_the_given_folder(normbench: RunCommand, two_norms:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["--format", "pdf"], 2, "not one of md, latex, csv, json, parquet"),
+        (["--format", "pdf"], 2, "md, latex, html, csv, json, parquet"),
         (["--by", "nrm"], 2, "did you mean 'norm'"),
         (["--where", "norm"], 2, "key=value"),
         (["--where", "seed=1 and nrm=bn"], 2, "character 12"),

