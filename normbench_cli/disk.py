@@ -102,4 +102,8 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object], *, sync: bool =
 
 
 def write_text(path: Path, text: str) -> None:
-    write_whole(path, lambda file: file.write(text.encode()))
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    write_whole(path, lambda file: file.write(content))

@@ -14,13 +14,24 @@ from normbench_cli.cli._columns import Row, aligned
 from normbench_cli.printable import printable
 
 
-def print_table(rows: Sequence[Row], title: str = "", caption: str = "") -> None:
-    """A table on stdout: drawn by rich on a terminal, plain aligned columns elsewhere."""
+def print_table(
+    rows: Sequence[Row],
+    title: str = "",
+    caption: str = "",
+    *,
+    keys: int = 1,
+    styles: Mapping[tuple[int, str], str] | None = None,
+) -> None:
+    """A table on stdout: drawn by rich on a terminal, plain aligned columns elsewhere.
+
+    keys: how many of the first columns name a row; a table drawn in parts repeats them.  styles: of a row's cell.
+    """
     if sys.stdout.isatty():
         from normbench_cli.cli._terminal import draw_table
 
         shown = [{printable(name): printable(text) for name, text in row.items()} for row in rows]
-        draw_table(shown, printable(title), printable(caption))
+        marked = {(row, printable(name)): style for (row, name), style in (styles or {}).items()}
+        draw_table(shown, printable(title), printable(caption), keys=keys, styles=marked)
     else:
         echo("\n".join([*([title] if title else []), aligned(rows), *(["", caption] if caption else [])]))
 
