@@ -195,6 +195,8 @@
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   document.querySelector("main").addEventListener("click", (event) => {
     const button = event.target.closest("button[data-runs]");
-    if (button) openRuns(button.dataset.runs, button.textContent);
+    if (!button) return;
+    const cell = button.closest("th, td"), row = cell.parentElement, heads = cell.closest("table").tHead.rows[0].cells;
+    openRuns(button.dataset.runs, `${row.cells[0].textContent}, ${heads[cell.cellIndex].textContent} ${cell.textContent}`);
   });
 })();
