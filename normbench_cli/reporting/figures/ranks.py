@@ -40,7 +40,12 @@ def make_ranks(store: Store, selection: Selection, plot: PlotQuery) -> Iterator[
         runs = means.groupby("group")["runs"].sum()
         points = pd.DataFrame({"group": table.columns, "rank": mean_ranks(table, metric)}).sort_values("rank")
         points = points.assign(runs=points["group"].map(runs))
-        options = {"metric": metric, "n": len(table), "cd": critical_difference(table.shape[1], len(table))}
+        options = {
+            "metric": metric,
+            "n": len(table),
+            "across": "data sets" if across == "data" else f"values of {across}",
+            "cd": critical_difference(table.shape[1], len(table)),
+        }
         name = f"critical-difference-{metric}"
         yield Figure(f"Ranks by {metric}", name, "critical_difference", points, options)
 
