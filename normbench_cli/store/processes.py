@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from normbench_cli.store.reading import AnyRow
+    from normbench_cli.store.schema import Run
 
 GRACE = timedelta(seconds=5)  # a run with a heartbeat this recent is not examined
 SILENCE = timedelta(hours=1)  # a process on another host cannot be seen: it counts as gone after this much silence
