@@ -1,4 +1,4 @@
-"""normbench list: the components of a kind, read from their source files without importing them."""
+"""normbench list: the components of a kind, read from their source files without importing them; and the suites."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from normbench_cli import suites
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, print_json, print_table
 from normbench_cli.errors import EXIT_OK, UsageError
@@ -14,15 +15,19 @@ from normbench_cli.registry import REGISTRIES, Registry
 from normbench_cli.registry.entry import Entry
 from normbench_cli.registry.spec import suggest
 
+SUITES = "suites"
+
 
 def kinds() -> list[str]:
-    """The kinds that have components."""
-    return [kind for kind, registry in REGISTRIES.items() if registry.entries]
+    """The kinds that have components, and suites."""
+    return [*(kind for kind, registry in REGISTRIES.items() if registry.entries), SUITES]
 
 
 @common_options
 def list_components(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=", ".join(REGISTRIES) + ".", autocompletion=kinds)],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help=", ".join([*REGISTRIES, SUITES]) + ".", autocompletion=kinds)
+    ],
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print each component's documentation.")] = False,
     *,
     common: Common,
@@ -35,6 +40,8 @@ def list_components(
     """
     if kind not in kinds():
         raise UsageError(f"there is no kind of component '{kind}'", suggest(kind, kinds()))
+    if kind == SUITES:
+        return list_suites(common, verbose=verbose)
     registry = REGISTRIES[kind]
     entries = registry.entries.values()
     if common.json:
@@ -44,6 +51,29 @@ def list_components(
             echo(documentation(registry, entry))
     else:
         print_table([row_of(entry) for entry in entries])
+    return EXIT_OK
+
+
+def list_suites(common: Common, *, verbose: bool) -> int:
+    """The tables and figures that `reproduce` runs."""
+    found = [suites.find(name) for name in suites.names()]
+    rows = [
+        {
+            "name": suite.name,
+            "what": suite.title,
+            "paper": f"{suite.paper}, {suite.place}",
+            "cells": str(len(suite.cells)),
+            "published": str(sum(cell.published is not None for cell in suite.cells)),
+        }
+        for suite in found
+    ]
+    if common.json:
+        print_json({SUITES: rows})
+    elif verbose:
+        for suite, row in zip(found, rows, strict=True):
+            echo("\n".join([f"{suite.name}: {row['paper']}", f"  {suite.title}", *(f"  {n}" for n in suite.notes), ""]))
+    else:
+        print_table(rows)
     return EXIT_OK
 
 
