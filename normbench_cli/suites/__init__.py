@@ -18,11 +18,12 @@ from pathlib import Path
 
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import suggest
+from normbench_cli.suites.claims import Claim, read_claims
 from normbench_cli.suites.read import read_suite
 from normbench_cli.suites.scales import SCALES, Scale, scale_name
-from normbench_cli.suites.suite import Cell, Published, Suite
+from normbench_cli.suites.suite import Cell, Place, Published, Suite
 
-__all__ = ["SCALES", "Cell", "Published", "Scale", "Suite", "find", "names", "scale_name", "select"]
+__all__ = ["SCALES", "Cell", "Claim", "Place", "Published", "Scale", "Suite", "claims", "find", "names", "scale_name", "select"]
 
 FOLDER = Path(__file__).parent
 
@@ -50,3 +51,9 @@ def select(texts: list[str]) -> list[Suite]:
         of_paper = [name for name in names() if name.startswith(f"{text}/")]
         found += names() if text == "all" else of_paper or [text]
     return [find(name) for name in dict.fromkeys(found)]
+
+
+@cache
+def claims() -> list[Claim]:
+    """What the papers state with a number or an order."""
+    return [claim for path in sorted(FOLDER.glob("*/claims.toml")) for claim in read_claims(path)]

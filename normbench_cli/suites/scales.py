@@ -18,16 +18,18 @@ from normbench_cli.suites.suite import Cell, Suite
 
 ScaleName = Literal["smoke", "short", "full"]
 SCALES: tuple[ScaleName, ...] = get_args(ScaleName)
-SHORT_SEEDS = 3  # of the paper's, at most
+SHORT_SEEDS = 3
 
 
 @dataclass(frozen=True)
 class Scale:
-    """fraction: of the paper's schedule, for `short`.  seeds: in place of the suite's."""
+    """fraction: of the paper's schedule, for `short`.  seeds: in place of the suite's.  most_seeds: of the suite's own,
+    for `short`."""
 
     name: ScaleName = "full"
     fraction: float = 1.0
     seeds: tuple[int, ...] = ()
+    most_seeds: int = SHORT_SEEDS
 
     def seeds_of(self, suite: Suite) -> Sequence[int]:
         own = suite.scales.get(self.name, {}).get("seeds")
@@ -35,7 +37,7 @@ class Scale:
             return self.seeds
         if own is not None:
             return parse_seeds([str(own)])
-        most = {"full": len(suite.seeds), "short": SHORT_SEEDS, "smoke": 1}[self.name]
+        most = {"full": len(suite.seeds), "short": self.most_seeds, "smoke": 1}[self.name]
         return suite.seeds[:most]
 
     def config(self, suite: Suite, cell: Cell, seed: int) -> RunConfig:

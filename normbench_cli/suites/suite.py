@@ -6,12 +6,21 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 OF_DATA = "data/"  # metrics that begin so describe a data set: nothing is trained for them
 
 Kind = Literal["", "blank", "misaligned", "suspect"]
 KINDS: tuple[Kind, ...] = ("", "suspect", "misaligned", "blank")  # the later, the less a number can be compared
+
+
+class Place(NamedTuple):
+    """Where the value of one run belongs."""
+
+    suite: str
+    row: str
+    column: str
+    seed: int
 
 
 @dataclass(frozen=True)
