@@ -17,15 +17,16 @@ from normbench_cli.store import Store
 from normbench_cli.suites import Scale, Suite
 
 
-def recorded_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str | None) -> Scale | None:
-    """The scale that was chosen for these suites and this budget before."""
+def recorded_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str | None) -> tuple[Scale, float] | None:
+    """The scale that was chosen for these suites and this budget before, and the seconds that all of it takes."""
     key = plan_fingerprint(suites, scale, budget)
     run_id, status = newest_runs([key], db).get(key, ("", ""))
     if status != "finished":
         return None
     with Store.open(db, write=False) as store:
         metrics = store.latest_metrics(run_id)
-    return replace(scale, fraction=metrics["fraction"], most_seeds=int(metrics["most_seeds"]))
+    chosen = replace(scale, fraction=metrics["fraction"], most_seeds=int(metrics["most_seeds"]))
+    return chosen, metrics["estimated_s"]
 
 
 def plan_fingerprint(suites: Sequence[Suite], scale: Scale, budget: float) -> str:

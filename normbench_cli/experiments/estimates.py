@@ -12,12 +12,18 @@ from normbench_cli.experiments.dry_run import estimate_folds, estimate_steps
 from normbench_cli.experiments.jobs import Job
 
 
-def estimate(jobs: Sequence[Job]) -> tuple[float, dict[str, str]]:
-    """Seconds that the jobs take, and the data sets that are not there, each with the reason."""
+def estimate(jobs: Sequence[Job], total: float | None = None) -> tuple[float, dict[str, str]]:
+    """Seconds that the jobs which are left take, and the data sets that are not there, each with the reason.
+
+    total: seconds that all jobs take, where that is known.
+    """
     paths.set_compile_cache()
-    blocked = missing_data(job.config.data for job in jobs)
-    trained = [job.config for job in jobs if job.work in ("train", "resume") and job.config.data not in blocked]
-    return sum(seconds_of(trained)), blocked
+    blocked = missing_data(job.config.data for job in jobs if job.work)
+    possible = [job for job in jobs if job.config.data not in blocked and not job.describes]
+    left = [job.config for job in possible if job.work in ("train", "resume")]
+    if total is not None:
+        return total * len(left) / max(len(possible), 1), blocked
+    return sum(seconds_of(left)), blocked
 
 
 def missing_data(specs: Iterable[str]) -> dict[str, str]:

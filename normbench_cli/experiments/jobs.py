@@ -7,7 +7,7 @@ description of a data set; it is found by its fingerprint, so nothing is ever ru
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -89,22 +89,22 @@ def with_state(jobs: Sequence[Job], db: str | None) -> list[Job]:
         with Store.open(db, write=False) as store:
             return [state_of(job, *newest.get(job.fingerprint, ("", "new")), store) for job in jobs]
     except NoDatabase:
-        return [replace(job, work="describe" if job.describes else "train") for job in jobs]
+        return [replace(job, work="describe" if job.describes else "train", unmeasured=job.attacks) for job in jobs]
 
 
 def state_of(job: Job, run_id: str, status: str, store: Store) -> Job:
     job = replace(job, run_id=run_id, status=status)
     if job.describes:
         return replace(job, work="" if status == "finished" else "describe")
-    if status in WITH_RESULT:
-        if lacks_probes(job, store):
-            return replace(job, work="train")
-        metrics: Mapping[str, float] = store.latest_metrics(run_id) if job.attacks and status == "finished" else {}
-        left = tuple(spec for spec in job.attacks if status == "finished" and f"test/accuracy@{spec}" not in metrics)
-        return replace(job, work="evaluate" if left else "", unmeasured=left)
     if status == "running":  # in another process
         return replace(job, work="")
-    return replace(job, work="resume" if status == "interrupted" else "train", unmeasured=job.attacks)
+    if status not in WITH_RESULT or lacks_probes(job, store):
+        return replace(job, work="resume" if status == "interrupted" else "train", unmeasured=job.attacks)
+    if status == "diverged" or not job.attacks:
+        return replace(job, work="")
+    metrics = store.latest_metrics(run_id)
+    left = tuple(spec for spec in job.attacks if f"test/accuracy@{spec}" not in metrics)
+    return replace(job, work="evaluate" if left else "", unmeasured=left)
 
 
 def lacks_probes(job: Job, store: Store) -> bool:

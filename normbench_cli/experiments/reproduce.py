@@ -48,17 +48,18 @@ def plan_reproduction(suites: Sequence[Suite], scale: Scale, budget: float | Non
     budget: seconds; the schedule of `short` is shortened until its runs take about as long.  The same budget gives the
     same schedule again, because it is recorded.
     """
+    total = None
     if scale.name == "short" and budget is not None:
-        scale = recorded_scale(suites, scale, budget, db) or chosen_scale(suites, scale, budget, db)
+        scale, total = recorded_scale(suites, scale, budget, db) or chosen_scale(suites, scale, budget, db)
     jobs = with_state(make_jobs(suites, scale), db)
     if not any(job.work for job in jobs):
         return Plan(suites, scale, jobs)
     from normbench_cli.experiments.estimates import estimate
 
-    return Plan(suites, scale, jobs, *estimate([job for job in jobs if job.work]))
+    return Plan(suites, scale, jobs, *estimate(jobs, total))
 
 
-def chosen_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str | None) -> Scale:
+def chosen_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str | None) -> tuple[Scale, float]:
     from normbench_cli.experiments.sizing import choose_scale
 
     return choose_scale(suites, scale, budget, db)

@@ -16,8 +16,8 @@ from normbench_cli.suites import Scale, Suite
 FRACTIONS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4)
 
 
-def choose_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str | None) -> Scale:
-    """Measure one run for each network and data set, and choose and record the scale.
+def choose_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str | None) -> tuple[Scale, float]:
+    """Measure one run for each network and data set, and choose and record the scale; and the seconds that it takes.
 
     Where even the shortest schedule is too long, there is one seed.  budget: in seconds.
     """
@@ -29,5 +29,6 @@ def choose_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str |
     chosen = replace(scale, fraction=fraction)
     if fraction * seconds > budget:
         chosen = replace(chosen, most_seeds=1)
+        seconds *= len(make_jobs(suites, chosen)) / len(make_jobs(suites, scale))
     record_scale(suites, scale, chosen, budget, fraction * seconds, environment(pick_device("auto")), db)
-    return chosen
+    return chosen, fraction * seconds
