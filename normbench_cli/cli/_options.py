@@ -22,8 +22,9 @@ Where = Annotated[
     list[str] | None,
     typer.Option(
         "--where",
-        metavar="KEY=VALUE",
-        help="Only runs with this setting (may be repeated).",
+        metavar="EXPRESSION",
+        help="Only runs with this setting, key=value, or for which this holds: 'seed<3 and test/accuracy>0.9' "
+        "(may be repeated).",
         rich_help_panel="Which runs",
     ),
 ]

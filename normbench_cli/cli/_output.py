@@ -13,12 +13,22 @@ from typing import Any, TextIO
 from normbench_cli.cli._columns import Row, aligned
 
 
-def print_table(rows: Sequence[Row], title: str = "", caption: str = "") -> None:
-    """A table on stdout: drawn by rich on a terminal, plain aligned columns elsewhere."""
+def print_table(
+    rows: Sequence[Row],
+    title: str = "",
+    caption: str = "",
+    *,
+    keys: int = 1,
+    styles: Mapping[tuple[int, str], str] | None = None,
+) -> None:
+    """A table on stdout: drawn by rich on a terminal, plain aligned columns elsewhere.
+
+    keys: how many of the first columns name a row; a table drawn in parts repeats them.  styles: of a row's cell.
+    """
     if sys.stdout.isatty():
         from normbench_cli.cli._terminal import draw_table
 
-        draw_table(rows, title, caption)
+        draw_table(rows, title, caption, keys=keys, styles=styles or {})
     else:
         echo("\n".join([*([title] if title else []), aligned(rows), *(["", caption] if caption else [])]))
 

@@ -9,15 +9,19 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
+from rich.table import Column
 
+from normbench_cli.config import RunConfig
 from normbench_cli.experiments.events import Callback, CasesStarted, Event, Notice, Progress, RunEnded, RunStarted
 
 COLUMNS: tuple[ProgressColumn, ...] = (
-    TextColumn("{task.description}"),
+    TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
     BarColumn(bar_width=None),
-    TextColumn("{task.fields[numbers]}"),
+    TextColumn("{task.fields[numbers]}", markup=False, table_column=Column(no_wrap=True)),
     TimeRemainingColumn(),
 )
+LEAST_BAR, TIME_LEFT, GAPS = 10, 7, 4  # columns of the terminal
+LEAST_NAME = 16
 
 
 class TrainingBars:
@@ -27,24 +31,51 @@ class TrainingBars:
         self._bars = bars
         self._runs = runs
         self._ended = 0
+        self._config: RunConfig | None = None
         self._grid = bars.add_task("runs", total=runs, numbers=f"0/{runs}") if runs > 1 else None
         self._run = bars.add_task("starting", total=None, numbers="")
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, RunStarted):
-            config = event.config
-            name = f"{config.model} {config.norm} {config.act} seed {config.seed}"
-            self._bars.reset(self._run, total=None, description=name, numbers="")
+            self._config = event.config
+            self._bars.reset(self._run, total=None, description=run_name(event.config, self._width), numbers="")
         elif isinstance(event, Progress):
-            numbers = (
-                f"epoch {event.epoch}/{event.epochs}  loss {event.loss:.3f}  "
-                f"accuracy {event.accuracy:.1%}  {event.samples_per_s:,.0f} samples/s"
-            )
-            self._bars.update(self._run, total=event.steps, completed=event.step, numbers=numbers)
+            numbers = run_numbers(event, self._width - LEAST_NAME)
+            name = run_name(self._config, self._width - len(numbers)) if self._config else ""
+            self._bars.update(self._run, total=event.steps, completed=event.step, description=name, numbers=numbers)
         elif isinstance(event, RunEnded):
             self._ended += 1
             if self._grid is not None:
                 self._bars.update(self._grid, completed=self._ended, numbers=f"{self._ended}/{self._runs}")
+
+    @property
+    def _width(self) -> int:
+        """What the bar and the time left leave to text."""
+        return self._bars.console.width - LEAST_BAR - TIME_LEFT - GAPS
+
+
+def run_name(config: RunConfig, width: int) -> str:
+    """The settings that tell runs apart, as many as fit; the norm is shortened last."""
+    seed = f"seed {config.seed}"
+    for words in ((config.model, config.norm, config.act), (config.norm, config.act), (config.norm,)):
+        name = " ".join([*words, seed])
+        if len(name) <= width:
+            return name
+    return f"{config.norm[: max(1, width - len(seed) - 2)]}… {seed}"
+
+
+def run_numbers(event: Progress, width: int) -> str:
+    """The epoch and as many measurements as fit."""
+    numbers = f"epoch {event.epoch}/{event.epochs}"
+    for more in (
+        f"loss {event.loss:.3f}",
+        f"accuracy {event.accuracy:.1%}",
+        f"{event.samples_per_s:,.0f} samples/s",
+    ):
+        if len(numbers) + 2 + len(more) > width:
+            break
+        numbers += f"  {more}"
+    return numbers
 
 
 class EvaluationBar:

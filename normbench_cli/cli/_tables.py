@@ -9,6 +9,7 @@ from normbench_cli.cli._columns import Row
 from normbench_cli.cli._output import echo, print_table
 from normbench_cli.config import GRID_FIELDS, RunConfig
 from normbench_cli.registry.spec import format_value
+from normbench_cli.reporting.spec_names import setting_names
 
 if TYPE_CHECKING:
     from normbench_cli.experiments.dry_run import DryRun
@@ -16,13 +17,17 @@ if TYPE_CHECKING:
     from normbench_cli.experiments.result import RunResult
 
 EMPTY = "-"
+SETTINGS = ("norm", "act", "model", "data", "seed")  # that identify a run in a table
 
 
 def print_results(results: Sequence[RunResult]) -> None:
     """A row for each run: its settings, its status, its last metrics; below the table why runs ended early."""
     if any(result.config.folds for result in results):
         echo("± is the sd over folds (ddof=0); the best epochs are chosen by the score they report.")
-    print_table(without_empty_columns([result_row(result) for result in results]))
+    rows = without_empty_columns(named_beside_each_other([result_row(result) for result in results]))
+    common = common_settings(rows)
+    caption = f"In common: {', '.join(f'{name} {text}' for name, text in common.items())}." if common else ""
+    print_table([{name: text for name, text in row.items() if name not in common} for row in rows], caption=caption)
     for result in results:
         if result.message:
             config = result.config
@@ -47,9 +52,23 @@ def result_row(result: RunResult) -> Row:
     }
 
 
+def named_beside_each_other(rows: Sequence[Row]) -> list[Row]:
+    """The rows with parameters written out in which their specs differ."""
+    names = {field: setting_names(field, [row[field] for row in rows]) for field in SETTINGS}
+    return [{name: names[name][text] if name in names else text for name, text in row.items()} for row in rows]
+
+
+def common_settings(rows: Sequence[Row]) -> Row:
+    """The settings that several rows share, but for the norm: they go below the table."""
+    if len(rows) < 2:
+        return {}
+    shared = [name for name in SETTINGS if name != "norm" and len({row[name] for row in rows}) == 1]
+    return {name: rows[0][name] for name in shared}
+
+
 def setting_cells(config: RunConfig) -> dict[str, str]:
     """The settings that identify a run in a table."""
-    return {name: str(getattr(config, name)) for name in ("norm", "act", "model", "data", "seed")}
+    return {name: str(getattr(config, name)) for name in SETTINGS}
 
 
 def without_empty_columns(rows: Sequence[Row]) -> list[Row]:

@@ -15,29 +15,45 @@ from normbench_cli.cli._columns import Row, column_names, is_numeric, longest_li
 GAP = 2  # between columns
 
 
-def draw_table(rows: Sequence[Row], title: str = "", caption: str = "") -> None:
-    """On a narrow terminal cells fold between words; where that is not enough, the table is drawn in parts."""
+def draw_table(
+    rows: Sequence[Row],
+    title: str = "",
+    caption: str = "",
+    *,
+    keys: int = 1,
+    styles: Mapping[tuple[int, str], str],
+) -> None:
+    """On a narrow terminal cells of text fold between words and numbers stay whole; where that is not enough, the table
+    is drawn in parts."""
     console = Console()
-    words = {column: longest_word(rows, column) for column in column_names(rows)}
-    lines = {column: longest_line(rows, column) for column in words}
+    lines = {column: longest_line(rows, column) for column in column_names(rows)}
+    words = {column: least_width(rows, column) for column in lines}
     if title:
         console.print(Text(title, style="bold"))
-    for number, columns in enumerate(parts_that_fit(words, console.width)):
+    for number, columns in enumerate(parts_that_fit(words, console.width, keys)):
         if number:
             console.print()
-        console.print(make_table(rows, reduced({column: lines[column] for column in columns}, words, console.width)))
+        widths = reduced({column: lines[column] for column in columns}, words, console.width)
+        console.print(make_table(rows, widths, styles))
     if caption:
         console.print()
         console.print(Text(caption))
 
 
-def parts_that_fit(widths: Mapping[str, int], available: int) -> list[list[str]]:
-    """The columns in parts of at most this width, each with the first column, which names the row."""
-    first, rest = list(widths)[:1], list(widths)[1:]
+def least_width(rows: Sequence[Row], column: str) -> int:
+    """The width at which names stay whole, and numbers with their unit and spread."""
+    if not is_numeric(rows, column):
+        return longest_word(rows, column)
+    return max(longest_word([], column), *(len(row.get(column, "")) for row in rows))
+
+
+def parts_that_fit(widths: Mapping[str, int], available: int, keys: int = 1) -> list[list[str]]:
+    """The columns in parts of at most this width, each with the first columns, which name the row."""
+    first, rest = list(widths)[:keys], list(widths)[keys:]
     parts = [first.copy()]
     for column in rest:
         used = sum(widths[one] + GAP for one in parts[-1])
-        if used + widths[column] > available and len(parts[-1]) > 1:
+        if used + widths[column] > available and len(parts[-1]) > len(first):
             parts.append(first.copy())
         parts[-1].append(column)
     return parts
@@ -52,11 +68,11 @@ def reduced(widths: Mapping[str, int], least: Mapping[str, int], available: int)
     return found
 
 
-def make_table(rows: Sequence[Row], widths: Mapping[str, int]) -> Table:
+def make_table(rows: Sequence[Row], widths: Mapping[str, int], styles: Mapping[tuple[int, str], str]) -> Table:
     table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
     for column, width in widths.items():
         side: Literal["left", "right"] = "right" if is_numeric(rows, column) else "left"
         table.add_column(Text(column), justify=side, width=width, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(row.get(column, "")) for column in widths))
+    for number, row in enumerate(rows):
+        table.add_row(*(Text(row.get(column, ""), styles.get((number, column), "")) for column in widths))
     return table

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from normbench_cli.cli import _options
+from normbench_cli.cli._document import print_document
 from normbench_cli.cli._options import Common, common_options
-from normbench_cli.cli._output import hint, print_json, print_table
+from normbench_cli.cli._output import hint, print_json
 from normbench_cli.errors import EXIT_OK
 
 RUNS, VALUES, FILES = "Which runs", "What is compared", "Files"
@@ -44,6 +45,45 @@ def report(
             rich_help_panel=VALUES,
         ),
     ] = None,
+    across: Annotated[
+        Names,
+        typer.Option(
+            "--across",
+            metavar="SETTING,...",
+            help="Make a column of each value of these settings, such as data.",
+            rich_help_panel=VALUES,
+        ),
+    ] = None,
+    baseline: Annotated[
+        str,
+        typer.Option(
+            "--baseline",
+            metavar="VALUE",
+            help="Compare each group with this one, paired by seed: batchnorm, or norm=batchnorm.",
+            rich_help_panel=VALUES,
+        ),
+    ] = "",
+    test: Annotated[
+        bool | None,
+        typer.Option(
+            "--test/--no-test",
+            help="Underline what a paired test cannot tell from the best.",
+            show_default="with --across or --baseline",
+            rich_help_panel=VALUES,
+        ),
+    ] = None,
+    sort: Annotated[
+        str,
+        typer.Option(
+            "--sort",
+            metavar="NAME",
+            help="Sort the rows by a metric or setting; with a minus before it, descending.",
+            rich_help_panel=VALUES,
+        ),
+    ] = "",
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=0, help="Show at most N rows; 0: all.", rich_help_panel=VALUES)
+    ] = 0,
     at: Annotated[
         str,
         typer.Option(
@@ -62,12 +102,21 @@ def report(
             rich_help_panel=FILES,
         ),
     ] = None,
+    plot: Annotated[
+        Names,
+        typer.Option(
+            "--plot",
+            metavar="KIND",
+            help="Plot curve, pareto, strength, ratios, critical_difference, trend or bars (may be repeated).",
+            rich_help_panel=FILES,
+        ),
+    ] = None,
     form: Annotated[
         str | None,
         typer.Option(
             "--format",
-            metavar="md,csv",
-            help="The files to write.",
+            metavar="FORMAT,...",
+            help="The files to write: md, latex, html, csv, json, parquet.",
             show_default="md; none with --json",
             rich_help_panel=FILES,
         ),
@@ -80,19 +129,37 @@ def report(
 
     Examples:
       normbench report --metric test/accuracy --by norm,act
+      normbench report --by norm,act --across data --baseline batchnorm --where 'seed<10' --format latex
       normbench report --where norm=popnorm --at 50% --curve train/loss
     """
-    from normbench_cli.reporting import query, render, report
+    from normbench_cli.reporting import files, query, render
+    from normbench_cli.reporting.report import make_report
 
-    formats = render.parse_formats(form or ("" if common.json else "md"))
-    asked = query.ReportQuery(metric or [], split_names(by), where or [], tag, kind, at, split_names(curve))
-    made = report.make_report(asked, common.db)
+    formats = files.parse_formats(form if form is not None else "" if common.json else "md")
+    asked = query.ReportQuery(
+        metrics=metric or [],
+        by=split_names(by),
+        where=where or [],
+        tag=tag,
+        kind=kind,
+        at=at,
+        curves=split_names(curve),
+        across=split_names(across),
+        baseline=baseline,
+        test=test,
+        sort=sort,
+        limit=limit,
+        plots=plot or [],
+        details="html" in formats,
+    )
+    made = make_report(asked, common.db)
+    document = render.to_document(made)
     if common.json:
         print_json(render.to_json(made))
     else:
-        print_table(render.to_rows(made), caption="\n".join(made.notes))
-    for path in render.write_files(made, out, formats):
-        hint(f"written: {path}", common.quiet)
+        print_document(document)
+    for line in files.write_files(document, out, formats):
+        hint(f"written: {line}", common.quiet)
     return EXIT_OK
 
 

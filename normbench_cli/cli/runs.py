@@ -21,6 +21,7 @@ from normbench_cli.errors import EXIT_ERROR, EXIT_OK, UsageError
 from normbench_cli.experiments.result import run_json
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.store.errors import NoDatabase
+from normbench_cli.store.filter import parse_where
 from normbench_cli.store.status import STATUSES
 
 if TYPE_CHECKING:
@@ -55,13 +56,13 @@ def list_runs(
 
     Examples:
       normbench runs list --status failed
-      normbench runs list --where norm=popnorm --limit 0
+      normbench runs list --where 'norm=popnorm and test/accuracy > 0.9' --limit 0
     """
     from normbench_cli.store import queries
 
     if status is not None and status not in STATUSES:
         raise UsageError(f"'{status}' is not the status of a run", suggest(status, list(STATUSES)))
-    accepted = queries.parse_where(where or [])
+    accepted = parse_where(where or [])
     try:
         with store.Store.open(common.db, write=False) as opened:
             found = queries.runs_frame(opened, status=status, tag=tag, where=accepted)

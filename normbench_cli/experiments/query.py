@@ -8,6 +8,7 @@ import pandas as pd
 
 from normbench_cli.config import GRID_FIELDS
 from normbench_cli.store import Store, queries
+from normbench_cli.store.filter import parse_where
 
 Where = str | Iterable[str]
 SETTINGS = (*GRID_FIELDS, "seed")  # repeated in every row of `metrics`
@@ -16,13 +17,15 @@ SETTINGS = (*GRID_FIELDS, "seed")  # repeated in every row of `metrics`
 def runs(where: Where | None = None, db: str | None = None) -> pd.DataFrame:
     """The recorded runs, newest first: a row a run, a column a setting.
 
-    where: ``KEY=VALUE`` or a list of them, as ``--where`` takes them; a key given twice accepts both values.
+    where: ``key=value``, an expression over settings and metrics, or a list of them that must all hold, as ``--where``
+    takes them; a key given twice as ``key=value`` accepts both values.
     db: a path or an SQLAlchemy URL; None means NORMBENCH_DB or the database in the home folder.
 
     >>> nb.runs(where="norm=augnorm:phi=1.5")[["id", "status", "act", "seed"]]
+    >>> nb.runs(where="norm in (batchnorm, popnorm) and test/accuracy > 0.9")
     """
     with Store.open(db, write=False) as store:
-        return queries.runs_frame(store, where=queries.parse_where(conditions(where)))
+        return queries.runs_frame(store, where=parse_where(conditions(where)))
 
 
 def metrics(name: str | Iterable[str], where: Where | None = None, db: str | None = None) -> pd.DataFrame:
@@ -36,7 +39,7 @@ def metrics(name: str | Iterable[str], where: Where | None = None, db: str | Non
     """
     names = [name] if isinstance(name, str) else list(name)
     with Store.open(db, write=False) as store:
-        chosen = queries.runs_frame(store, where=queries.parse_where(conditions(where)))
+        chosen = queries.runs_frame(store, where=parse_where(conditions(where)))
         run_ids = chosen["id"].tolist()
         by_epoch = queries.metrics_frame(store, run_ids, names, curve=True)
         last = queries.metrics_frame(store, run_ids, names)
@@ -45,14 +48,4 @@ def metrics(name: str | Iterable[str], where: Where | None = None, db: str | Non
 
 
 def conditions(where: Where | None) -> list[str]:
-    """``KEY=VALUE`` texts, without the blanks and quotes that an expression such as ``norm = 'popnorm'`` has."""
-    texts = [where] if isinstance(where, str) else list(where or ())
-    return [trimmed(text) for text in texts]
-
-
-def trimmed(text: str) -> str:
-    key, equals, value = text.partition("=")
-    value = value.strip()
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        value = value[1:-1]
-    return f"{key.strip()}{equals}{value}"
+    return [where] if isinstance(where, str) else list(where or ())

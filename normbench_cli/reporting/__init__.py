@@ -10,5 +10,5 @@ A report is made in one straight line::
       -> terminal and files  render      rows to print, JSON, Markdown, CSV; `plots` draws the curves
 
 Where a curve comes from (a raw series by step, a metric by epoch, a score by the strength of an attack) is decided in
-`curves` and `robustness`.  `tables` and `statistics` are pure: DataFrames and numbers in, DataFrames and numbers out.
+`curves` and `robustness`.  `tables` and `statistics/` are pure: DataFrames and numbers in, DataFrames and numbers out.
 """

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+BOLD, UNDERLINED = "Bold:", "Underlined:"  # begin the notes that say what marked cells mean
+
+
 @dataclass(frozen=True)
 class Cell:
     """A table cell: its text, and what an interactive page does with it.
@@ -31,12 +34,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under column names, one cell a column.  notes: what a reader must know to read the table."""
+    """Rows of cells under column names, one cell a column.
+
+    notes: what a reader must know to read the table.  keys: how many of the first columns name a row.
+    """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
+    keys: int = 1
 
 
 @dataclass(frozen=True)
@@ -67,9 +74,12 @@ class Document:
 
     head: what makes it again: command, date, database, runs, versions, data; in the order shown.
     runs: for each run id its settings, environment, status, metrics and the command that repeats it, as JSON values.
+    records: the numbers behind the tables, a mapping a row, as CSV, JSON and parquet write them; without records they
+    write the tables.
     """
 
     title: str
     head: Mapping[str, str]
     blocks: Sequence[Table | Figure | Paragraph]
     runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    records: Sequence[Mapping[str, Any]] = ()

@@ -19,8 +19,12 @@ class ReportQuery:
     """The runs to report (``kind``, ``tag``, ``where``) and what to show of them.
 
     metrics: names of metrics, a few usual ones by default; by: settings to group by, by default those that vary;
-    where: ``key=value`` filters; at: a point of each run's schedule, ``50%`` or ``epoch 10``, by default its end;
-    curves: metrics or raw series to plot over time.
+    across: settings whose values become columns; baseline: the value, or ``setting=value``, to compare the others with;
+    test: underline what a paired test cannot tell from the best, by default with a baseline or across settings;
+    sort: a metric or a setting, descending with a minus; limit: the most rows, 0 for all;
+    details: read everything that is recorded of each run, for a page on which people click through to the runs;
+    where: filters (`store.filter`); at: a point of each run's schedule, ``50%`` or ``epoch 10``, by default its end;
+    curves: metrics or raw series to plot over time; plots: kinds of plots, such as ``pareto`` or ``curve:by=seconds``.
     """
 
     metrics: Sequence[str] = ()
@@ -30,6 +34,17 @@ class ReportQuery:
     kind: str = "train"
     at: str = ""
     curves: Sequence[str] = ()
+    plots: Sequence[str] = ()
+    across: Sequence[str] = ()
+    baseline: str = ""
+    test: bool | None = None
+    sort: str = ""
+    limit: int = 0
+    details: bool = False
+
+    @property
+    def tests(self) -> bool:
+        return bool(self.baseline or self.across) if self.test is None else self.test
 
 
 @dataclass(frozen=True)

@@ -1,84 +1,79 @@
-"""A report as rows to print, as JSON, and as files."""
+"""A report as a document for people, and as JSON for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
-from normbench_cli import paths
-from normbench_cli.errors import NormbenchError, UsageError
-from normbench_cli.reporting.plots import write_curve
+from normbench_cli.registry.spec import format_value
+from normbench_cli.reporting.document import Document, Figure, Paragraph, Table
+from normbench_cli.reporting.layout import Layout
 from normbench_cli.reporting.report import Report
 from normbench_cli.reporting.tables import UNFINISHED
 
 STATISTICS = ("mean", "sd", "n", "min", "max", "ci95_low", "ci95_high")
+DIFFERENCE = ("n", "difference", "sd", "low", "high", "p_t", "p_permutation", "p_holm", "smallest_p", "effect_size")
 
 
-def to_rows(report: Report) -> list[dict[str, str]]:
-    """A dictionary a table row, for printing."""
-    columns = list(report.table.columns)
-    return [dict(zip(columns, row, strict=True)) for row in report.table.itertuples(index=False, name=None)]
+def to_document(report: Report) -> Document:
+    """The tables with their notes, and a figure for each curve."""
+    layout = Layout(report)
+    *tables, last = layout.tables()
+    notes = [*layout.notes(), *report.notes]
+    noted = Table(last.title, last.columns, last.rows, notes, last.keys)
+    figures = [
+        Figure(name, f"curve-{name}", "curve", points, {"metric": name}) for name, points in report.curves.items()
+    ]
+    blocks: list[Table | Figure | Paragraph] = [*tables, noted, *figures, *report.figures]
+    return Document("normbench report", report.head, blocks, report.details, records(layout))
 
 
-def to_markdown(report: Report) -> str:
-    columns = list(report.table.columns)
-    lines = [columns, ["---"] * len(columns), *report.table.itertuples(index=False, name=None)]
-    table = "\n".join("| " + " | ".join(escape(cell) for cell in line) + " |" for line in lines)
-    return "\n\n".join(["# normbench report", table, *report.notes]) + "\n"
-
-
-def escape(cell: str) -> str:
-    return cell.replace("|", "\\|")
-
-
-def to_csv(report: Report) -> str:
+def records(layout: Layout) -> list[dict[str, Any]]:
     """A row a group and metric, numbers as recorded (accuracy as a fraction)."""
-    counted = report.groups[[*report.fields, *UNFINISHED]]
-    table = report.summary.join(counted, on="group")
-    return str(table[[*report.fields, "metric", *STATISTICS, *UNFINISHED]].to_csv(index=False, lineterminator="\n"))
+    report, found = layout.report, []
+    groups, known = report.groups.to_dict("index"), layout.cells
+    for group in layout.groups:
+        facts = groups[group]
+        settings = {name: plain(facts[name]) for name in report.fields}
+        for metric in report.metrics:
+            if (group, metric) in known:
+                cell = known[group, metric]
+                numbers = {name: cell[name] for name in STATISTICS}
+                row = settings | {"metric": metric} | numbers | {name: int(facts[name]) for name in UNFINISHED}
+                found.append(row | difference_columns(report, group, metric))
+    return found
+
+
+def difference_columns(report: Report, group: int, metric: str) -> dict[str, Any]:
+    """The difference to the baseline, where there is one."""
+    if report.comparisons.baseline is None:
+        return {}
+    found = report.comparisons.differences.get((group, metric), {})
+    return {f"baseline_{name}": found.get(name) for name in DIFFERENCE}
+
+
+def plain(value: Any) -> Any:
+    """A setting as a value that every format has; columns of text and numbers alike do not mix."""
+    return value if isinstance(value, int | float) or value is None else format_value(value)
 
 
 def to_json(report: Report) -> dict[str, Any]:
     """``{"rows": [...]}``: a row a group with its fields, its numbers of runs, and the statistics of each metric."""
-    statistics: dict[int, dict[str, Any]] = {}
-    for row in report.summary.to_dict("records"):
-        statistics.setdefault(row["group"], {})[row["metric"]] = {name: row[name] for name in STATISTICS}
-    rows = []
-    for group, facts in zip(report.groups.index, report.groups.to_dict("records"), strict=True):
-        rows.append(
-            {name: facts[name] for name in report.fields}
-            | {"n": facts["n"], "not_in_mean": {status: facts[status] for status in UNFINISHED if facts[status]}}
-            | {"metrics": statistics.get(group, {})}
-        )
-    return {"rows": rows}
+    layout = Layout(report)
+    groups = report.groups.to_dict("index")
+    rows = [json_row(layout, group, groups[group]) for group in layout.groups]
+    return {"rows": rows} | ({"left_out": len(layout.left_out)} if layout.limit else {})
 
 
-FORMATS: dict[str, Callable[[Report], str]] = {"md": to_markdown, "csv": to_csv}
-
-
-def parse_formats(text: str) -> list[str]:
-    """``md,csv`` -> the names of the formats, checked."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    for name in names:
-        if name not in FORMATS:
-            raise UsageError(f"--format {name} is not one of {', '.join(FORMATS)}", "choose one or more of them")
-    return names
-
-
-def write_files(report: Report, folder: Path, formats: Sequence[str]) -> Iterator[Path]:
-    """Write ``report.<format>`` for each format, and a plot and a CSV file for each curve; yield each path written."""
-    if not formats and not report.curves:
-        return
-    paths.ensure_writable(folder, "--out")
-    try:
-        for name in formats:
-            path = folder / f"report.{name}"
-            path.write_text(FORMATS[name](report), encoding="utf-8")
-            yield path
-        for name, points in report.curves.items():
-            yield from write_curve(points, name, folder)
-    except OSError as error:
-        raise NormbenchError(
-            f"{error.filename or folder} cannot be written: {error.strerror}", "choose another folder with --out"
-        ) from error
+def json_row(layout: Layout, group: int, facts: dict[Any, Any]) -> dict[str, Any]:
+    report = layout.report
+    metrics: dict[str, dict[str, Any]] = {}
+    for metric in report.metrics:
+        if (group, metric) in layout.cells:
+            found = layout.cells[group, metric]
+            metrics[metric] = {name: found[name] for name in STATISTICS}
+            difference = report.comparisons.differences.get((group, metric))
+            if difference:
+                metrics[metric]["baseline"] = {name: difference[name] for name in DIFFERENCE}
+    unfinished = {status: facts[status] for status in UNFINISHED if facts[status]}
+    settings = {name: facts[name] for name in report.fields}
+    return settings | {"n": facts["n"], "not_in_mean": unfinished, "metrics": metrics}

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.reporting import tables
+from normbench_cli.reporting.comparing import Comparisons, compare
 from normbench_cli.reporting.curves import curve_points
+from normbench_cli.reporting.document import BOLD, UNDERLINED, Figure
+from normbench_cli.reporting.figures import make_figures, parse_plot
+from normbench_cli.reporting.head import make_head
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery, SchedulePoint, parse_at
+from normbench_cli.reporting.run_details import run_details
 from normbench_cli.reporting.selection import Selection, select_runs
 from normbench_cli.store import Store
 from normbench_cli.store.errors import NoDatabase
@@ -35,21 +41,37 @@ DEFAULT_METRICS = (
 class Report:
     """A row a group in ``groups``, a row a group and metric in ``summary``.
 
-    fields: the settings of every group; shown: those that tell the groups apart; curves: points by metric name.
+    fields: the settings of every group; shown: those that name the rows; across: those whose values are columns;
+    comparisons: best groups, ties and differences; curves: points by metric name; figures: the plots;
+    head: what makes the report again; details: what is recorded of each run, where asked for.
     """
 
     fields: list[str]
     shown: list[str]
+    across: list[str]
     metrics: list[str]
     groups: pd.DataFrame
     summary: pd.DataFrame
+    runs: pd.DataFrame
+    comparisons: Comparisons
+    query: ReportQuery
     notes: list[str] = field(default_factory=list)
     curves: dict[str, pd.DataFrame] = field(default_factory=dict)
+    head: dict[str, str] = field(default_factory=dict)
+    details: dict[str, dict[str, Any]] = field(default_factory=dict)
+    figures: list[Figure] = field(default_factory=list)
 
     @cached_property
-    def table(self) -> pd.DataFrame:
-        """The table as people read it: a row a group, all cells text."""
-        return tables.display(self.groups, self.summary, self.shown, self.metrics)
+    def _runs_of(self) -> dict[int, tuple[str, ...]]:
+        finished = self.runs[self.runs["status"] == "finished"]
+        found: dict[int, list[str]] = {}
+        for group, run_id in zip(finished["group"], finished["id"], strict=True):
+            found.setdefault(group, []).append(run_id)
+        return {group: tuple(ids) for group, ids in found.items()}
+
+    def runs_of(self, group: int) -> tuple[str, ...]:
+        """The finished runs of a group."""
+        return self._runs_of.get(group, ())
 
 
 def make_report(query: ReportQuery, db: str | None = None) -> Report:
@@ -64,22 +86,34 @@ def make_report(query: ReportQuery, db: str | None = None) -> Report:
 def report_of(store: Store, query: ReportQuery) -> Report:
     """The report of an open store."""
     point = parse_at(query.at)
+    plots = [parse_plot(plot, query.metrics) for plot in query.plots]
     selection = select_runs(store, query)
-    summary = tables.summarize_groups(selection.runs, read_values(store, selection, query.metrics, point))
+    values = read_values(store, selection, query.metrics, point)
+    summary = tables.summarize_groups(selection.runs, values)
     recorded = set(summary["metric"])
     if not recorded and not (selection.runs["status"] == "diverged").any():
         counts = ", ".join(f"{count} {status}" for status, count in selection.runs["status"].value_counts().items())
         raise NothingMeasured(f"these runs have no measurements yet ({counts})", "see `normbench runs list`")
     metrics = list(dict.fromkeys(query.metrics)) or [name for name in DEFAULT_METRICS if name in recorded]
     metrics = metrics or sorted(recorded)
+    shown = summary[summary["metric"].isin(metrics)]
+    compared = values[values["metric"].isin(metrics)]
+    comparisons = compare(selection, compared, shown, query.across, query.baseline, test=query.tests)
     return Report(
         fields=selection.fields,
         shown=selection.shown,
+        across=selection.across,
         metrics=metrics,
         groups=selection.groups,
-        summary=summary[summary["metric"].isin(metrics)],
-        notes=make_notes(selection, summary, point),
+        summary=shown,
+        runs=selection.runs,
+        comparisons=comparisons,
+        query=query,
+        notes=[*make_notes(selection, summary, point), *comparison_notes(comparisons, query), *common_note(selection)],
         curves={name: curve_points(store, selection, name) for name in query.curves},
+        head=make_head(store, selection.runs),
+        details=run_details(store, selection.runs["id"].tolist()) if query.details else {},
+        figures=make_figures(store, selection, plots),
     )
 
 
@@ -111,8 +145,32 @@ def make_notes(selection: Selection, summary: pd.DataFrame, point: SchedulePoint
         notes.append(f"Values after {point.fraction:.0%} of each run's schedule.")
     if point.epoch is not None:
         notes.append(f"Values at the end of epoch {point.epoch}.")
-    if selection.common:
-        first = selection.runs.iloc[0]
-        pairs = ", ".join(f"{name} {format_value(first[name])}" for name in selection.common)
-        notes.append(f"In common: {pairs}.")
     return notes
+
+
+def comparison_notes(comparisons: Comparisons, query: ReportQuery) -> list[str]:
+    """What bold and underlined numbers mean, and what a difference is."""
+    notes = []
+    if comparisons.best:
+        block = "column" if query.across else "column, among those on the same data"
+        notes.append(f"{BOLD} the best of its {block}.")
+    if comparisons.ties:
+        notes.append(
+            f"{UNDERLINED} not different from the best by the sign-flip permutation test of pairs with equal seed"
+            " (p > 0.05 after Holm's correction)."
+        )
+    if comparisons.differences:
+        notes.append(
+            "Differences: mean over pairs with equal seed, 95 % interval by t, p of the sign-flip permutation test"
+            " after Holm's correction over the table."
+        )
+    limits = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in comparisons.limits]
+    return notes + limits
+
+
+def common_note(selection: Selection) -> list[str]:
+    if not selection.common:
+        return []
+    first = selection.runs.iloc[0]
+    pairs = ", ".join(f"{name} {format_value(first[name])}" for name in selection.common)
+    return [f"In common: {pairs}."]

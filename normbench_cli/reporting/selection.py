@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -12,7 +12,8 @@ from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting import tables
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery
 from normbench_cli.store import Store
-from normbench_cli.store.queries import parse_where, runs_frame
+from normbench_cli.store.filter import parse_where
+from normbench_cli.store.queries import runs_frame
 
 # shown when all settings are equal; the objective is almost always plain loss minimization
 SHOWN_BY_DEFAULT = [name for name in GRID_FIELDS if name != "objective"]
@@ -23,7 +24,7 @@ class Selection:
     """The runs with their group, and the groups.
 
     fields: the settings of every group; shown: those of them that tell the groups apart, the columns of the table;
-    varying: the settings that differ between runs, the seed aside.
+    varying: the settings that differ between runs, the seed aside; across: those whose values are columns.
     """
 
     runs: pd.DataFrame
@@ -31,6 +32,7 @@ class Selection:
     fields: list[str]
     shown: list[str]
     varying: list[str]
+    across: list[str] = field(default_factory=list)
 
     @property
     def finished(self) -> pd.DataFrame:
@@ -45,13 +47,16 @@ class Selection:
     @property
     def common(self) -> list[str]:
         """Settings of the groups that no table column shows."""
-        return [name for name in self.fields if name not in self.shown]
+        return [name for name in self.fields if name not in (*self.shown, *self.across)]
 
 
 def select_runs(store: Store, query: ReportQuery) -> Selection:
-    for name in query.by:
-        if name not in FIELDS:
-            raise UsageError(f"--by {name}: there is no such setting", suggest(name, list(FIELDS)))
+    for option, names in (("--by", query.by), ("--across", query.across)):
+        for name in names:
+            if name not in FIELDS:
+                raise UsageError(f"{option} {name}: there is no such setting", suggest(name, list(FIELDS)))
+    if both := [name for name in query.by if name in query.across]:
+        raise UsageError(f"{both[0]} is in --by and in --across", "give it to one of them")
     runs = runs_frame(store, kind=query.kind, tag=query.tag, where=parse_where(query.where))
     if runs.empty:
         if query.where or query.tag:
@@ -60,7 +65,10 @@ def select_runs(store: Store, query: ReportQuery) -> Selection:
         raise NothingMeasured(f"no run of kind '{query.kind}' is recorded", "`normbench train` makes some")
     runs = tables.one_per_fingerprint(runs)
     varying = tables.varying_fields(runs)
-    fields = list(query.by) or [*GRID_FIELDS, *(name for name in varying if name not in GRID_FIELDS)]
-    shown = list(query.by) or varying or SHOWN_BY_DEFAULT
+    usual = [*GRID_FIELDS, *(name for name in varying if name not in GRID_FIELDS)]
+    fields = list(query.by) or [name for name in usual if name not in query.across]
+    shown = list(query.by) or [name for name in varying if name not in query.across]
+    shown = shown or [name for name in SHOWN_BY_DEFAULT if name not in query.across]
+    fields += query.across
     runs, groups = tables.assign_groups(runs, fields)
-    return Selection(runs, groups, fields, shown, varying)
+    return Selection(runs, groups, fields, shown, varying, list(query.across))

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from normbench_cli.config import IDENTITY
-from normbench_cli.registry.spec import format_value
 from normbench_cli.reporting.statistics import summarize
 from normbench_cli.store.metric_names import unit_of
 from normbench_cli.store.status import STATUSES, WITH_RESULT
@@ -78,38 +77,33 @@ def at_fraction(curves: pd.DataFrame, runs: pd.DataFrame, fraction: float) -> pd
     return within.sort_values("epoch", kind="stable").drop_duplicates(["run_id", "metric"], keep="last")
 
 
-def display(groups: pd.DataFrame, summary: pd.DataFrame, fields: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
-    """The table as people read it: a row a group, settings and measurements as text."""
-    cells = {(row.group, row.metric): cell(row.metric, row.mean, row.sd, row.n) for row in summary.itertuples()}
-    shown = pd.DataFrame({field: groups[field].map(format_value) for field in fields}, index=groups.index)
-    for metric in metrics:
-        shown[heading(metric)] = [cells.get((group, metric), "-") for group in groups.index]
-    if groups[list(UNFINISHED)].to_numpy().any():
-        shown["not in the mean"] = [
-            ", ".join(f"{count} {status}" for status in UNFINISHED if (count := group[status])) or "-"
-            for group in groups.to_dict("records")
-        ]
-    return shown.astype(str)
-
-
-def heading(metric: str) -> str:
-    unit = unit_of(metric)
+def heading(metric: str, shown: str = "") -> str:
+    """A metric with the unit it is shown in.  shown: its name beside others."""
+    name, unit = shown or metric, unit_of(metric)
     if unit == "bytes":
-        return f"{metric.removesuffix('_bytes')} (MiB)"
-    return f"{metric} (%)" if unit == "fraction" else metric
+        return f"{name.removesuffix('_bytes')} (MiB)"
+    return f"{name} (%)" if unit == "fraction" else name
 
 
 def cell(metric: str, mean: float, sd: float, n: int) -> str:
     """97.42 ± 0.21 (n=3); without ± for a single run."""
-    unit = unit_of(metric)
-    factor = {"fraction": 100.0, "bytes": 2.0**-20}.get(unit, 1.0)
-    decimals = {"fraction": 2, "bytes": 1}.get(unit)
-    if decimals is None:
-        decimals = significant_decimals(mean, sd)
+    factor, decimals = scale(metric, mean, sd)
     text = format_number(mean * factor, decimals)
     if n > 1:
         text += f" ± {format_number(sd * factor, decimals)}"
     return f"{text} (n={n})"
+
+
+def scale(metric: str, mean: float, sd: float) -> tuple[float, int]:
+    """What a metric is multiplied by to be shown, and its decimals."""
+    unit = unit_of(metric)
+    decimals = {"fraction": 2, "bytes": 1}.get(unit)
+    return shown_factor(metric), significant_decimals(mean, sd) if decimals is None else decimals
+
+
+def shown_factor(metric: str) -> float:
+    """Fractions are shown in per cent, bytes in MiB."""
+    return {"fraction": 100.0, "bytes": 2.0**-20}.get(unit_of(metric), 1.0)
 
 
 def format_number(value: float, decimals: int) -> str:

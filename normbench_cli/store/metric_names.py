@@ -19,6 +19,9 @@ UNITS = {  # by the last part of the name; for other names the suffix says the u
     "damaged_images": "images",
 }
 SUFFIXES = {"_ms": "ms", "_bytes": "bytes", "_s": "s"}
+HIGHER_IS_BETTER = ("accuracy", "worst_group_accuracy", "accuracy_clip_only", "samples_per_s")
+LOWER_IS_BETTER = ("loss", "accuracy_drop", "corruption_error", "mean_corruption_error", "unconverged")
+LOWER_UNITS = ("ms", "s", "bytes")  # time and memory
 
 
 @dataclass(frozen=True)
@@ -45,3 +48,11 @@ def unit_of(full: str) -> str:
     if last in UNITS:
         return UNITS[last]
     return next((unit for suffix, unit in SUFFIXES.items() if last.endswith(suffix)), "")
+
+
+def higher_is_better(full: str) -> bool | None:
+    """Whether more of a metric is better; None if neither more nor less is."""
+    last = parse_metric(full).name.rpartition("/")[2]
+    if last in HIGHER_IS_BETTER:
+        return True
+    return False if last in LOWER_IS_BETTER or unit_of(full) in LOWER_UNITS else None

@@ -9,11 +9,13 @@ from typing import Any
 import pandas as pd
 from sqlalchemy import Select, and_, func, or_, select
 
-from normbench_cli.config import DEFAULTS, FIELDS, REGISTRIES, TYPES, read_assignments
-from normbench_cli.registry.spec import read_value
+from normbench_cli.config import DEFAULTS, FIELDS
+from normbench_cli.errors import UsageError
+from normbench_cli.registry.spec import suggest
+from normbench_cli.store.filter import Filter
 from normbench_cli.store.metric_names import MetricName, parse_metric
 from normbench_cli.store.rows import unpack
-from normbench_cli.store.schema import Metric, Run, SeriesChunk
+from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
 from normbench_cli.store.store import IN_LIMIT, Store
 
 COLUMNS = (Run.id, Run.kind, Run.fingerprint, Run.status, Run.message, Run.started_at, Run.finished_at)
@@ -27,7 +29,7 @@ def runs_frame(
     kind: str | None = None,
     status: str | None = None,
     tag: str | None = None,
-    where: Mapping[str, Sequence[str]] | None = None,
+    where: Filter | None = None,
 ) -> pd.DataFrame:
     """A row a run, newest first; a column a setting, with its default where an older run did not record it.
 
@@ -45,8 +47,8 @@ def runs_frame(
     # dtype=object keeps values as they are: pandas would turn None and 20 into nan and 20.0
     values = [[record.get(name) for name in columns] for record in records]
     frame = pd.DataFrame(values, columns=columns, dtype=object)
-    for name, accepted in (where or {}).items():
-        frame = frame[frame[name].isin(parse_values(name, accepted, frame[name]))]
+    if where:
+        frame = frame.loc[where.apply(with_metrics(store, frame, where) if where.metrics else frame).index]
     return frame.reset_index(drop=True)
 
 
@@ -59,25 +61,24 @@ def settings(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
     return DEFAULTS | plain if kind == "train" else plain
 
 
-def parse_where(pairs: Iterable[str]) -> dict[str, list[str]]:
-    """``key=value`` filters -> the accepted texts of each setting; a key given twice accepts both values."""
-    accepted: dict[str, list[str]] = {}
-    for key, value in read_assignments("--where", pairs):
-        accepted.setdefault(key, []).append(value)
-    return accepted
+def with_metrics(store: Store, frame: pd.DataFrame, where: Filter) -> pd.DataFrame:
+    """The runs with a column for each metric that a filter compares: the last value, or None."""
+    values = metrics_frame(store, None, where.metrics)
+    columns = {}
+    for name, place in where.metrics.items():
+        found = values[values["metric"] == name]
+        if found.empty and len(frame):
+            what, do = f"no run has the metric '{name}'", suggest(name[:100], recorded_metrics(store))
+            raise place.error(what, do) if place else UsageError(what, do)
+        last = dict(zip(found["run_id"], found["value"], strict=True))
+        columns[name] = pd.Series([last.get(run_id) for run_id in frame["id"]], index=frame.index, dtype=object)
+    return frame.assign(**columns)
 
 
-def parse_values(name: str, texts: Sequence[str], recorded: pd.Series) -> list[Any]:
-    """The texts as values of a setting; one that is recorded in exactly this form needs no registry."""
-    known, values = set(recorded), []
-    for text in texts:
-        if text in known:
-            values.append(text)
-        elif name in REGISTRIES:
-            values.append(REGISTRIES[name].canonical(text))
-        else:
-            values.append(read_value(text, TYPES[name], name))
-    return values
+def recorded_metrics(store: Store) -> list[str]:
+    """The names of all metrics of the database."""
+    with store.reading() as session:
+        return sorted(str(MetricName(*row)) for row in session.execute(select(*NAME).distinct()))
 
 
 def metrics_frame(
@@ -113,6 +114,15 @@ def read_metrics(store: Store, query: Select[*tuple[Any, ...]], run_ids: Sequenc
 def is_named(full: str) -> Any:
     name = parse_metric(full)
     return and_(Metric.split == name.split, Metric.name == name.name, Metric.condition == name.condition)
+
+
+def environment_facts(store: Store, run_ids: Sequence[str]) -> list[dict[str, Any]]:
+    """The facts of the environments in which these runs were made, each environment once."""
+    wanted = set(run_ids)
+    with store.reading() as session:
+        used = {number for run_id, number in session.execute(select(Run.id, Run.environment_id)) if run_id in wanted}
+        rows = session.execute(select(Environment.id, Environment.facts)).all()
+    return [facts for number, facts in rows if number in used]
 
 
 def series_names(store: Store, run_id: str) -> list[str]:

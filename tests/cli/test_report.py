@@ -34,7 +34,7 @@ def test_the_table(normbench: RunCommand, two_norms: None, tmp_path: Path) -> No
         "In common: act relu, model resnet20, data digits, objective erm.",
     ]
     assert ended.err == "written: reports/report.md\n"
-    assert "| popnorm | 93.00 ± 1.00 (n=3) |" in (tmp_path / "reports" / "report.md").read_text()
+    assert "| popnorm | **93.00 ± 1.00 (n=3)** |" in (tmp_path / "reports" / "report.md").read_text()
 
 
 def test_json_is_one_document(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
@@ -81,9 +81,14 @@ def test_files_are_written_to_the_given_folder(normbench: RunCommand, two_norms:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["--format", "pdf"], 2, "not one of md, csv"),
+        (["--format", "pdf"], 2, "md, latex, html, csv, json, parquet"),
         (["--by", "nrm"], 2, "did you mean 'norm'"),
         (["--where", "norm"], 2, "key=value"),
+        (["--where", "seed=1 and nrm=bn"], 2, "character 12"),
+        (["--across", "dta"], 2, "did you mean 'data'"),
+        (["--by", "data", "--across", "data"], 2, "in --by and in --across"),
+        (["--sort", "test/acc"], 2, "did you mean 'test/accuracy'"),
+        (["--baseline", "batchnrm"], 2, "did you mean 'batchnorm'"),
         (["--where", "norm=popnrm"], 2, "popnrm"),
         (["--where", "epochs=x"], 2, "epochs=x"),
         (["--at", "sometime"], 2, "--at"),
@@ -103,6 +108,11 @@ def test_what_cannot_be_reported_is_a_one_line_error(
     assert says in ended.err
     assert not (tmp_path / "reports").exists()
     assert not (tmp_path / "none.db").exists()
+
+
+def test_an_earlier_file_is_not_replaced_in_silence(normbench: RunCommand, two_norms: None) -> None:
+    assert normbench("report").err == "written: reports/report.md\n"
+    assert normbench("report").err.startswith("written: reports/report.md (replaces the one of 20")
 
 
 def test_an_unwritable_folder_is_an_error_below_the_table(

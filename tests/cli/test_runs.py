@@ -64,7 +64,7 @@ def test_list_without_runs(normbench: RunCommand, enter: Callable[..., Any], hom
     ("words", "says"),
     [
         (["--state", "done"], "'done' is not the status of a run"),
-        (["--where", "x"], "key=value"),
+        (["--where", "x"], "no setting 'x'"),
         (["--limit", "-1"], "--limit"),
     ],
 )

@@ -1,24 +1,21 @@
-"""A report as JSON, Markdown and CSV, and the files it is written to."""
+"""A report as a document, and as JSON."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from normbench_cli.errors import NormbenchError, UsageError
-from normbench_cli.reporting import render
+from normbench_cli.reporting.document import Figure, Table
 from normbench_cli.reporting.query import ReportQuery
+from normbench_cli.reporting.render import to_document, to_json
 from normbench_cli.reporting.report import Report
 
 Reported = Callable[[ReportQuery], Report]
 
 
 def test_json_has_the_statistics_of_every_metric(reported: Reported) -> None:
-    with_diverged, finished = render.to_json(reported(ReportQuery()))["rows"]
+    with_diverged, finished = to_json(reported(ReportQuery()))["rows"]
     assert finished == {
         "norm": "none",
         "act": "relu",
@@ -42,55 +39,32 @@ def test_json_has_the_statistics_of_every_metric(reported: Reported) -> None:
     assert with_diverged["not_in_mean"] == {"diverged": 1}
 
 
-def test_markdown_is_a_table_with_its_notes(reported: Reported) -> None:
-    lines = render.to_markdown(reported(ReportQuery())).splitlines()
-    assert lines[2:6] == [
-        "| norm | test/accuracy (%) | not in the mean |",
-        "| --- | --- | --- |",
-        "| a\\|b | 40.00 (n=1) | 1 diverged |",
-        "| none | 45.00 ± 7.07 (n=2) | - |",
+def test_a_document_has_head_table_notes_figures_and_records(reported: Reported) -> None:
+    document = to_document(reported(ReportQuery(curves=["extra"])))
+    assert list(document.head) == ["command", "date", "database", "runs", "versions", "runs made with"]
+    table, figure = document.blocks
+    assert isinstance(table, Table)
+    assert isinstance(figure, Figure)
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["a|b", "40.00 (n=1)", "1 diverged"],
+        ["none", "45.00 ± 7.07 (n=2)", "-"],
     ]
-    assert "ddof=1" in lines[7]
-
-
-def test_csv_has_numbers_as_recorded(reported: Reported) -> None:
-    text = render.to_csv(reported(ReportQuery()))
-    assert text.splitlines()[0] == (
-        "norm,act,model,data,objective,metric,mean,sd,n,min,max,ci95_low,ci95_high,diverged,failed,interrupted,running"
-    )
-    assert text.endswith("\n")
-    assert "\r" not in text
-    rows = list(csv.DictReader(io.StringIO(text)))
-    assert [(row["norm"], row["metric"], row["n"], row["diverged"]) for row in rows] == [
-        ("a|b", "test/accuracy", "1", "1"),
-        ("none", "test/accuracy", "2", "0"),
+    assert "ddof=1" in table.notes[0]
+    assert (figure.kind, figure.name, figure.options) == ("curve", "curve-extra", {"metric": "extra"})
+    assert [(row["norm"], row["metric"], row["n"], row["diverged"]) for row in document.records] == [
+        ("a|b", "test/accuracy", 1, 1),
+        ("none", "test/accuracy", 2, 0),
     ]
-    assert float(rows[1]["mean"]) == pytest.approx(0.45)
-    assert rows[0]["sd"] == ""
-    assert not any(None in row for row in rows)  # as many cells as columns
 
 
-def test_format_names_are_checked() -> None:
-    assert render.parse_formats(" md, csv,") == ["md", "csv"]
-    assert render.parse_formats("") == []
-    with pytest.raises(UsageError, match="--format pdf is not one of md, csv"):
-        render.parse_formats("md,pdf")
+def test_every_number_knows_its_runs(reported: Reported) -> None:
+    report = reported(ReportQuery())
+    (table,) = (block for block in to_document(report).blocks if isinstance(block, Table))
+    for row, norm in zip(table.rows, ("a|b", "none"), strict=True):
+        runs = report.runs[(report.runs["norm"] == norm) & (report.runs["status"] == "finished")]
+        assert set(row[1].runs) == set(runs["id"])
 
 
-def test_files_are_written_and_named_one_by_one(reported: Reported, tmp_path: Path) -> None:
-    folder = tmp_path / "new" / "reports"
-    written = list(render.write_files(reported(ReportQuery(curves=["extra"])), folder, ["md", "csv"]))
-    assert [path.name for path in written] == ["report.md", "report.csv", "curve-extra.png", "curve-extra.csv"]
-    assert all(path.stat().st_size for path in written)
-
-
-def test_without_files_no_folder_is_made(reported: Reported, tmp_path: Path) -> None:
-    assert list(render.write_files(reported(ReportQuery()), tmp_path / "reports", [])) == []
-    assert not (tmp_path / "reports").exists()
-
-
-@pytest.mark.parametrize("blocked", ["report.md", "curve-extra.png", "curve-extra.csv"])
-def test_a_file_that_cannot_be_written_is_named(reported: Reported, tmp_path: Path, blocked: str) -> None:
-    (tmp_path / blocked).mkdir()  # a folder stands where the file should be
-    with pytest.raises(NormbenchError, match=rf"{blocked} cannot be written: .*--out"):
-        list(render.write_files(reported(ReportQuery(curves=["extra"])), tmp_path, ["md"]))
+def test_a_limit_holds_for_rows_of_json_too(reported: Reported) -> None:
+    found = to_json(reported(ReportQuery(sort="-test/accuracy", limit=1)))
+    assert ([row["norm"] for row in found["rows"]], found["left_out"]) == (["none"], 1)

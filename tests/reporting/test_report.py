@@ -9,8 +9,9 @@ import pytest
 
 from normbench_cli.errors import UsageError
 from normbench_cli.reporting import selection, tables
+from normbench_cli.reporting.layout import Layout
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery
-from normbench_cli.reporting.render import to_json, to_markdown, to_rows
+from normbench_cli.reporting.render import to_json
 from normbench_cli.reporting.report import DEFAULT_METRICS, Report, make_report, report_of
 from normbench_cli.store import Store, queries
 
@@ -93,15 +94,6 @@ def test_curves_are_part_of_the_report_and_of_its_one_selection(
     assert runs_frame.call_count == 1
 
 
-def test_the_table_is_made_once_for_all_forms(reported: Reported, monkeypatch: pytest.MonkeyPatch) -> None:
-    display = Mock(wraps=tables.display)
-    monkeypatch.setattr(tables, "display", display)
-    report = reported(ReportQuery())
-    assert to_rows(report)[1] == {"norm": "none", "test/accuracy (%)": "45.00 ± 7.07 (n=2)", "not in the mean": "-"}
-    assert to_markdown(report).count("\n| ") == 4
-    assert display.call_count == 1
-
-
 def test_make_report_opens_the_database_itself(two_norms: Store, tmp_path_factory: pytest.TempPathFactory) -> None:
     assert make_report(ReportQuery()).shown == ["norm"]
     missing = tmp_path_factory.mktemp("empty") / "none.db"
@@ -134,7 +126,7 @@ def test_a_report_shows_the_metrics_asked_for_or_the_usual_ones_or_all(
     report = report_of(two_norms, ReportQuery(tag="new", metrics=asked))
     assert report.metrics == (["train/loss", "a", "test/accuracy"] if shown is None else shown)
     assert set(report.summary["metric"]) == set(report.metrics)
-    assert report.table.columns.tolist()[-len(report.metrics) :] == [tables.heading(name) for name in report.metrics]
+    assert list(Layout(report).tables()[0].columns)[-len(report.metrics) :] == list(map(tables.heading, report.metrics))
 
 
 def test_a_single_run_has_no_note_on_its_sd_and_shows_its_components(two_norms: Store) -> None:
@@ -145,9 +137,10 @@ def test_a_single_run_has_no_note_on_its_sd_and_shows_its_components(two_norms: 
 
 
 def test_notes_come_in_order_and_name_what_all_groups_share(reported: Reported) -> None:
-    sd, point, common = reported(ReportQuery(at="25%")).notes
+    sd, point, best, common = reported(ReportQuery(at="25%")).notes
     assert sd == "± is the sample standard deviation (sd, ddof=1) over n runs that differ in seed."
     assert point == "Values after 25% of each run's schedule."
+    assert best == "Bold: the best of its column, among those on the same data."
     assert common == "In common: act relu, model resnet20, data digits, objective erm."
 
 

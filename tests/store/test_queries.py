@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +10,8 @@ from sqlalchemy import update
 
 from normbench_cli.errors import UsageError
 from normbench_cli.store import Store
-from normbench_cli.store.queries import metrics_frame, parse_where, runs_frame, series, series_names
+from normbench_cli.store.filter import parse_where
+from normbench_cli.store.queries import metrics_frame, runs_frame, series, series_names
 from normbench_cli.store.schema import Run
 from normbench_cli.store.store import IN_LIMIT
 
@@ -21,7 +19,7 @@ Enter = Callable[..., str]
 
 
 def test_no_runs_make_an_empty_frame_with_all_columns(store: Store) -> None:
-    assert runs_frame(store, where={"norm": ["batchnorm"], "epochs": ["2"]}).empty
+    assert runs_frame(store, where=parse_where(["norm=batchnorm", "epochs=2", "train/loss<2"])).empty
     assert metrics_frame(store).columns.tolist() == ["run_id", "metric", "epoch", "value"]
 
 
@@ -58,29 +56,35 @@ def test_where_accepts_values_as_written_on_a_command_line(
     assert set(runs_frame(store, where=parse_where(pairs))["seed"]) == found
 
 
-def test_filters_on_any_component_and_parameter_load_no_torch() -> None:
-    """Also for specs that are not recorded in the same form, whose parameters must be read."""
-    code = """
-        import sys
-        import pandas as pd
-        from normbench_cli.config import REGISTRIES
-        from normbench_cli.registry.spec import join_spec
-        from normbench_cli.store.queries import parse_values
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        (["test/accuracy > 0.8"], {2, 3}),
+        (["test/accuracy>80% and norm=bn"], {2}),
+        (["'test/accuracy@bim' <= 0.3 or seed=1"], {1, 3}),
+        (["not test/accuracy > 0.8"], {1, 4}),
+        (["test/accuracy = none"], {4}),
+        (["test/accuracy=0.9", "seed<9"], {2}),
+    ],
+    ids=str,
+)
+def test_where_takes_the_last_value_of_each_metric(
+    store: Store, enter: Enter, filters: list[str], found: set[int]
+) -> None:
+    enter(metrics={"test/accuracy": 0.7}, seed=1, norm="batchnorm")
+    run_id = enter("running", metrics={"test/accuracy": 0.1}, seed=2, norm="batchnorm")
+    store.record(run_id, {"test/accuracy": 0.9}, epoch=2)
+    enter(metrics={"test/accuracy": 0.95, "test/accuracy@bim": 0.3}, seed=3, norm="none")
+    enter(seed=4)
+    frame = runs_frame(store, where=parse_where(filters))
+    assert set(frame["seed"]) == found
+    assert "test/accuracy" not in frame
 
-        nothing = pd.Series(dtype=object)
-        for setting, registry in REGISTRIES.items():
-            for name, entry in registry.entries.items():
-                texts = [name, *(join_spec(name, {key: value}) for key, value in entry.defaults.items() if value != "")]
-                assert len(parse_values(setting, texts, nothing)) == len(texts)
-        assert "torch" not in sys.modules
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
 
-
-@pytest.mark.parametrize(("pair", "says"), [("norm", "key=value"), ("nrm=bn", "did you mean 'norm'")])
-def test_a_wrong_where_is_an_error(pair: str, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
-        parse_where([pair])
+def test_a_filter_on_a_metric_that_no_run_has_gets_a_suggestion(store: Store, enter: Enter) -> None:
+    enter(metrics={"test/accuracy": 0.7})
+    with pytest.raises(UsageError, match=r"no run has the metric 'test/acuracy', at character 13.*'test/accuracy'"):
+        runs_frame(store, where=parse_where(["seed=0 and (test/acuracy > 1)"]))
 
 
 @pytest.mark.parametrize("filters", [{"kind": "profile"}, {"status": "failed"}, {"tag": "t"}], ids=str)

@@ -1,0 +1,79 @@
+"""Figures of curves: metrics and raw series over epochs, steps or seconds of training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+from sqlalchemy import select
+
+from normbench_cli.registry.spec import suggest
+from normbench_cli.reporting.curves import by_epoch, by_step, curve_names, curve_points
+from normbench_cli.reporting.document import Figure
+from normbench_cli.reporting.figures.groups import labels_of, unfinished
+from normbench_cli.reporting.figures.query import PlotQuery
+from normbench_cli.reporting.query import NothingMeasured
+from normbench_cli.reporting.selection import Selection
+from normbench_cli.store import Store
+from normbench_cli.store.queries import metrics_frame
+from normbench_cli.store.rows import unpack
+from normbench_cli.store.schema import SeriesChunk
+
+USUAL = (
+    *("test/accuracy", "validation/accuracy", "train/loss", "phi/mean", "solver/iterations_mean", "weights/l2"),
+    *("bn/gamma2_minus_sigma2", "bn/beta_minus_mu"),
+)
+TIME = "step_time_ms"  # the series that says how long each step of a training took
+
+
+def make_curves(store: Store, selection: Selection, plot: PlotQuery) -> Iterator[Figure]:
+    finished = selection.finished
+    recorded = set(metrics_frame(store, finished["id"].tolist(), plot.metrics or USUAL, curve=True)["metric"])
+    names = list(plot.metrics) or [name for name in USUAL if name in recorded]
+    if not names:
+        raise NothingMeasured("no finished run has a curve", "see `normbench runs list`")
+    for name in names:
+        by = plot.options.get("by", "")
+        points = points_by(store, selection, name, by)
+        options = {"metric": name, "unfinished": unfinished(selection)}
+        yield Figure(f"{name} over the training", f"curve-{name}{f'-{by}' if by else ''}", "curve", points, options)
+
+
+def points_by(store: Store, selection: Selection, name: str, by: str) -> pd.DataFrame:
+    """Columns group, at, mean, sd, n, unit_of_at, runs.  Without `by`: epochs if there are several, else steps."""
+    runs = selection.finished
+    if by == "step":
+        found = by_step(store, runs, name)
+    else:
+        found = by_epoch(store, runs, name)
+        if not by and (found.empty or found["at"].nunique() == 1):
+            return curve_points(store, selection, name)
+    if found.empty:
+        raise NothingMeasured(
+            f"no finished run has '{name}' by {by or 'epoch'}", suggest(name, curve_names(store, runs))
+        )
+    points = found.groupby(["group", "at"])["value"].agg(["mean", "std", "count"]).reset_index()
+    points = points.rename(columns={"std": "sd", "count": "n"})
+    if by == "seconds":
+        points = at_seconds(store, runs, points)
+    points["group"] = points["group"].map(labels_of(selection))
+    return points.assign(unit_of_at=by or "epoch")
+
+
+def at_seconds(store: Store, runs: pd.DataFrame, points: pd.DataFrame) -> pd.DataFrame:
+    """The points at the mean time that the runs of their group had trained at the end of the epoch."""
+    times = pd.concat([epoch_ends(store, run.id).assign(group=run.group) for run in runs.itertuples()])
+    if times.empty:
+        raise NothingMeasured(f"no finished run has recorded the time of its steps ({TIME})", "leave out by=seconds")
+    mean = times.groupby(["group", "at"], as_index=False)["seconds"].mean()
+    return points.merge(mean, on=["group", "at"]).drop(columns="at").rename(columns={"seconds": "at"})
+
+
+def epoch_ends(store: Store, run_id: str) -> pd.DataFrame:
+    """Columns at (the epoch), seconds: how long the run had trained at the end of each epoch, without evaluation."""
+    columns = (SeriesChunk.epoch, SeriesChunk.data)
+    query = select(*columns).where(SeriesChunk.run_id == run_id, SeriesChunk.name == TIME).order_by(SeriesChunk.id)
+    with store.reading() as session:
+        chunks = [(epoch, sum(unpack(data)) / 1000) for epoch, data in session.execute(query)]
+    times = pd.DataFrame(chunks, columns=["at", "seconds"]).groupby("at", as_index=False)["seconds"].sum()
+    return times.assign(seconds=times["seconds"].cumsum())

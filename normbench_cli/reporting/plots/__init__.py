@@ -1,0 +1,56 @@
+"""Figures of a report as plots: SVG, PNG, and the numbers they show as CSV.
+
+A `document.Figure` has points, one row a point, and a kind.  Each kind is a file of this package, which says what
+columns its points need and what options it takes:
+
+    curve                 a measurement over epochs, steps or seconds, with a band over the seeds
+    pareto                accuracy against cost, with the Pareto front
+    strength              accuracy against an attack's epsilon, a corruption's severity or the batch size
+    ratios                what a profile measured, relative to a reference, with intervals
+    critical_difference   mean ranks over data sets, and which of them a test cannot tell apart
+    trend                 a measurement from night to night
+    bars                  a measurement of each group
+
+Plots have the width of one column of a paper and colors that color-blind readers can tell apart.
+matplotlib loads with the first plot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from normbench_cli.reporting.document import Figure
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+    import pandas as pd
+
+    from normbench_cli.reporting.plots.drawing import Drawing
+
+KINDS = ("curve", "pareto", "strength", "ratios", "critical_difference", "trend", "bars")
+
+
+def draw(figure: Figure) -> matplotlib.figure.Figure:
+    """The plot of a figure."""
+    return drawing_of(figure).plot
+
+
+def drawing_of(figure: Figure) -> Drawing:
+    """The plot of a figure, with the place and the text of every value in it."""
+    from normbench_cli.reporting.plots.kinds import draw_kind
+
+    return draw_kind(figure)
+
+
+def write_figure(figure: Figure, folder: Path) -> Iterator[Path]:
+    """Write ``<name>.svg``, ``.png`` and ``.csv``; yield each path written."""
+    from normbench_cli.reporting.plots import files
+
+    yield from files.write_figure(figure, folder)
+
+
+def write_curve(points: pd.DataFrame, name: str, folder: Path) -> Iterator[Path]:
+    """Write the plot and the numbers of a metric's curve; yield each path written."""
+    yield from write_figure(Figure(name, f"curve-{name}", "curve", points, {"metric": name}), folder)

@@ -1,0 +1,49 @@
+"""A figure as files: the plot as SVG and PNG, and the numbers it shows as CSV."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import matplotlib.figure
+
+from normbench_cli.reporting.document import Figure
+from normbench_cli.reporting.plots.drawing import plot_style
+from normbench_cli.reporting.plots.kinds import draw_kind
+
+DOTS = 300  # of a PNG, per inch
+METADATA = {"svg": {"Date": None, "Creator": "normbench"}, "png": {"Software": "normbench"}}
+
+
+def write_figure(figure: Figure, folder: Path) -> Iterator[Path]:
+    """Write ``<name>.svg``, ``.png`` and ``.csv``; yield each path written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    plot = draw_kind(figure).plot
+    for form in METADATA:
+        path = folder / f"{file_stem(figure.name)}.{form}"
+        with path.open("wb") as stream:
+            save(plot, stream, form)
+        yield path
+    numbers = folder / f"{file_stem(figure.name)}.csv"
+    figure.points.drop(columns="runs", errors="ignore").to_csv(numbers, index=False, lineterminator="\n")
+    yield numbers
+
+
+def file_stem(name: str) -> str:
+    """The name without signs that mean something to a shell or a file system."""
+    return re.sub(r"[^\w.-]+", "_", name)
+
+
+def save(plot: matplotlib.figure.Figure, stream: IO[bytes], form: str) -> None:
+    with plot_style():
+        plot.savefig(stream, format=form, dpi=72 if form == "svg" else DOTS, metadata=METADATA[form])
+
+
+def to_svg(plot: matplotlib.figure.Figure) -> str:
+    """The plot as an SVG document."""
+    stream = io.BytesIO()
+    save(plot, stream, "svg")
+    return stream.getvalue().decode()

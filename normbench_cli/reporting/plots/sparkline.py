@@ -1,0 +1,49 @@
+"""A curve as one word, for a cell of a terminal table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+ASCII = "_.-=*#"
+MISSING = " "
+
+
+def sparkline(values: Sequence[float], width: int = 12, encoding: str | None = "utf-8") -> str:
+    """One character a value from the lowest to the highest: ``▁▃▆█``; more values than `width` are averaged.
+
+    encoding: of the stream it is printed to; one without block characters gets ASCII.  A value that is not finite is
+    blank.
+    """
+    shown = averaged(list(map(float, values)), width)
+    finite = [value for value in shown if math.isfinite(value)]
+    if not finite:
+        return ""
+    signs, low = signs_for(encoding), min(finite)
+    span = max(finite) - low
+    return "".join(sign(value, low, span, signs) if math.isfinite(value) else MISSING for value in shown)
+
+
+def sign(value: float, low: float, span: float, signs: str) -> str:
+    """The sign of a value's height; values that are all the same stand in the middle."""
+    height = (value / span - low / span) if span else 0.5
+    return signs[min(int(height * len(signs)), len(signs) - 1)]
+
+
+def averaged(values: list[float], width: int) -> list[float]:
+    """At most so many values, each the mean of as many neighbors."""
+    if len(values) <= width:
+        return values
+    edges = [round(number * len(values) / width) for number in range(width + 1)]
+    parts = [values[start:end] for start, end in pairwise(edges)]
+    return [sum(value / len(part) for value in part) for part in parts]
+
+
+def signs_for(encoding: str | None) -> str:
+    try:
+        BLOCKS.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return ASCII
+    return BLOCKS

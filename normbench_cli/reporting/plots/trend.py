@@ -1,0 +1,84 @@
+"""A measurement from night to night: each group's value by date, with an interval where there is one.
+
+Columns of the points: group, at (a date or time), mean; sd, n, low and high (the interval drawn; otherwise mean ± sd),
+remark (such as "regression", which is drawn as a ring) and runs if known.  Options: metric.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from matplotlib import dates
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from normbench_cli.reporting.document import Figure
+from normbench_cli.reporting.plots.drawing import Drawing, add_legend, groups_of, legend_lines, new_drawing
+from normbench_cli.reporting.plots.numbers import factor_of, finite, heading, value_text
+from normbench_cli.reporting.plots.style import INK, group_style
+
+untyped_dates: Any = dates
+DAY = 0.5  # days on either side of a single night
+
+
+def draw(figure: Figure) -> Drawing:
+    metric, points = str(figure.options.get("metric", "")), shown_points(figure.points, figure.options)
+    labels = [group for group, _ in groups_of(points)]
+    remarks = [text for text in dict.fromkeys(points["remark"]) if text]
+    says = str(figure.options.get("interval", "mean ± 1 sd (ddof=1) over the runs of a night"))
+    says += f"; ring: {', '.join(remarks)}" if remarks else ""
+    drawing, axes = new_drawing(figure.title, says, 2.2, legend_lines(labels)[2])
+    handles: list[Artist] = []
+    for number, (group, part) in enumerate(groups_of(points)):
+        ordered = part.sort_values("day")
+        handles.append(draw_group(axes, number, ordered))
+        for row in ordered[ordered["y"].notna()].itertuples():
+            drawing.mark(axes, row.day, row.y, group, mark_text(metric, group, row), getattr(row, "runs", ()))
+    set_dates(axes, points["day"])
+    axes.set_ylabel(heading(metric))
+    add_legend(drawing, handles, labels)
+    return drawing
+
+
+def shown_points(points: pd.DataFrame, options: Any) -> pd.DataFrame:
+    """The points in the unit of the axis: y, below and above it, the day as matplotlib counts days."""
+    factor = factor_of(str(options.get("metric", "")))
+    mean = finite(points["mean"])
+    sd = finite(points["sd"]).fillna(0) if "sd" in points else pd.Series(0.0, points.index)
+    low = finite(points["low"]) if "low" in points else mean - sd
+    high = finite(points["high"]) if "high" in points else mean + sd
+    remark = points["remark"].fillna("") if "remark" in points else ""
+    moments = pd.to_datetime(points["at"], utc=True).dt.tz_localize(None)
+    return points.assign(
+        day=untyped_dates.date2num(moments.to_numpy()),
+        moment=moments,
+        y=mean * factor,
+        below=(mean - low).clip(lower=0).fillna(0) * factor,
+        above=(high - mean).clip(lower=0).fillna(0) * factor,
+        remark=remark,
+    )
+
+
+def draw_group(axes: Axes, number: int, part: pd.DataFrame) -> Line2D:
+    style = group_style(number)
+    bars = [part["below"].tolist(), part["above"].tolist()]
+    axes.errorbar(part["day"], part["y"], bars, fmt="none", ecolor=style.color, elinewidth=0.8)
+    (line,) = axes.plot(part["day"], part["y"], color=style.color, linestyle=style.dash, marker=style.marker, zorder=3)
+    marked = part[part["remark"] != ""]
+    axes.plot(marked["day"], marked["y"], "o", markersize=9, markerfacecolor="none", color=INK, zorder=4)
+    return line
+
+
+def set_dates(axes: Axes, days: pd.Series) -> None:
+    if days.min() == days.max():
+        axes.set_xlim(days.min() - DAY, days.max() + DAY)
+    locator = untyped_dates.AutoDateLocator(minticks=2, maxticks=6)
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(untyped_dates.ConciseDateFormatter(locator))
+
+
+def mark_text(metric: str, group: str, row: Any) -> str:
+    """popnorm, 2026-03-01: 97.42 ± 0.21 (n=3), regression."""
+    return f"{group}, {row.moment:%Y-%m-%d}: {value_text(metric, row)}" + (f", {row.remark}" if row.remark else "")

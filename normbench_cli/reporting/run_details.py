@@ -1,0 +1,63 @@
+"""What a report that people click through says of each run: settings, environment, metrics, curves, the command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import pandas as pd
+from sqlalchemy import select
+
+from normbench_cli.store import Store
+from normbench_cli.store.queries import metrics_frame
+from normbench_cli.store.schema import Run
+from normbench_cli.store.store import IN_LIMIT
+
+MAX_POINTS = 60  # of a curve, which is drawn as wide as a thumb
+MAX_CURVES = 12
+
+
+def run_details(store: Store, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """For each run its status, command, settings, environment, last metrics and curves by epoch, as JSON values."""
+    values = metrics_frame(store, run_ids)
+    metrics = {
+        run_id: dict(zip(part["metric"], part["value"], strict=True)) for run_id, part in values.groupby("run_id")
+    }
+    by_epoch = metrics_frame(store, run_ids, curve=True)
+    curves = {run_id: dict(curves_of(part)) for run_id, part in by_epoch.groupby("run_id")}
+    return {
+        run.id: facts_of(run) | {"metrics": metrics.get(run.id, {}), "curves": curves.get(run.id, {})}
+        for run in read_runs(store, run_ids)
+    }
+
+
+def read_runs(store: Store, run_ids: Sequence[str]) -> Iterator[Run]:
+    left = iter(run_ids)
+    with store.reading() as session:
+        while some := list(islice(left, IN_LIMIT)):
+            yield from session.scalars(select(Run).where(Run.id.in_(some)))
+
+
+def facts_of(run: Run) -> dict[str, Any]:
+    return {
+        "status": run.status,
+        "message": run.message,
+        "tag": run.tag,
+        "note": run.note,
+        "started": f"{run.started_at:%Y-%m-%d %H:%M:%S} UTC",
+        "fingerprint": run.fingerprint,
+        "command": shlex.join(["normbench", *run.argv]) if run.argv else "",
+        "settings": dict(run.config),
+        "environment": dict(run.environment.facts),
+    }
+
+
+def curves_of(values: pd.DataFrame) -> Iterator[tuple[str, list[list[float]]]]:
+    """The curves of more than one epoch, with at most so many points each."""
+    curves = ((name, part) for name, part in values.groupby("metric", sort=False) if len(part) > 1)
+    for name, part in islice(curves, MAX_CURVES):
+        every = -(-len(part) // MAX_POINTS)
+        last = part.iloc[::-1][::every].iloc[::-1]
+        yield str(name), [[float(at), float(value)] for at, value in zip(last["epoch"], last["value"], strict=True)]

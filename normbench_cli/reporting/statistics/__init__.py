@@ -1,0 +1,78 @@
+"""Statistics of repeated runs: what a few seeds say, and what they cannot say.
+
+========== ==================================================================================================
+`summary`   mean, sd (ddof=1), n and the 95 % interval of the mean by Student's t
+`aggregate` the interquartile mean over data sets and seeds, with a stratified bootstrap interval
+`paired`    two groups compared seed by seed: interval, paired t, exact sign-flip permutation, effect size
+`power`     how many seeds would show the difference seen
+`multiple`  Holm's correction of a table of p-values
+`groups`    all groups of a table against a baseline, and which are no worse than the best
+`datasets`  wins and losses over data sets: the sign test; Friedman's test with Nemenyi's critical difference
+========== ==================================================================================================
+
+**When a difference is called significant**: when the p-value of the sign-flip permutation test, corrected by Holm over
+the table, is at most 0.05.  That test needs no normal distribution, only that the sign of a difference would be a coin
+toss if the groups were equal.  With n pairs it cannot go below 2^(1-n), so no difference is significant with fewer than
+six seeds, however large it looks, and `Comparison.limits` says so.  The paired t-test is shown beside; it can go lower
+with few seeds because it assumes what few seeds cannot confirm.
+
+A run that diverged has no value to average: it is counted beside, and the comparison is one of the runs that did not.
+
+`summarize` loads nothing; the others load scipy.stats and statsmodels on first use, which takes seconds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from normbench_cli.reporting.statistics.summary import Summary, summarize
+
+if TYPE_CHECKING:
+    from normbench_cli.reporting.statistics.aggregate import bootstrap_interval, interquartile_mean
+    from normbench_cli.reporting.statistics.datasets import (
+        Friedman,
+        SignTest,
+        friedman,
+        nemenyi_critical_difference,
+        nemenyi_p_values,
+        sign_test,
+    )
+    from normbench_cli.reporting.statistics.groups import GroupComparisons, compare_groups
+    from normbench_cli.reporting.statistics.multiple import holm
+    from normbench_cli.reporting.statistics.paired import Comparison, compare_paired, sign_flip_p_value, t_test_p_value
+    from normbench_cli.reporting.statistics.power import seeds_needed
+
+__all__ = [
+    "Comparison",
+    "Friedman",
+    "GroupComparisons",
+    "SignTest",
+    "Summary",
+    "bootstrap_interval",
+    "compare_groups",
+    "compare_paired",
+    "friedman",
+    "holm",
+    "interquartile_mean",
+    "nemenyi_critical_difference",
+    "nemenyi_p_values",
+    "seeds_needed",
+    "sign_flip_p_value",
+    "sign_test",
+    "summarize",
+    "t_test_p_value",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Everything but `summarize` on first use, because it loads scipy.stats."""
+    if name in __all__:
+        from normbench_cli.reporting.statistics import aggregate, datasets, groups, multiple, paired, power
+
+        modules = (aggregate, datasets, groups, multiple, paired, power)
+        return next(getattr(module, name) for module in modules if hasattr(module, name))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,98 @@
+"""The numbers behind a document for other programs: CSV, JSON, parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from normbench_cli.errors import UsageError
+from normbench_cli.reporting.document import Document, Table
+
+Record = Mapping[str, Any]
+
+
+def records_of(document: Document) -> Sequence[Record]:
+    """The records, or the rows of the tables: a cell's number where it has one, and its text."""
+    if document.records:
+        return document.records
+    tables = [block for block in document.blocks if isinstance(block, Table)]
+    titled = {"table": ""} if len(tables) > 1 else {}
+    return [
+        dict.fromkeys(titled, table.title)
+        | {name: cell.text if cell.value is None else cell.value for name, cell in zip(table.columns, row, strict=True)}
+        for table in tables
+        for row in table.rows
+    ]
+
+
+def column_names(records: Sequence[Record]) -> list[str]:
+    return list(dict.fromkeys(name for record in records for name in record))
+
+
+def to_csv(document: Document) -> str:
+    """Comma-separated values below comment lines that begin with #; all text is in quotes."""
+    text, records = io.StringIO(), records_of(document)
+    for name, value in {"title": document.title, **document.head}.items():
+        text.write(f"# {' '.join(f'{name}: {value}'.split())}\n")
+    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    columns = column_names(records)
+    writer.writerow(columns)
+    writer.writerows([csv_value(record.get(name)) for name in columns] for record in records)
+    return text.getvalue()
+
+
+def csv_value(value: Any) -> Any:
+    """Nothing for what is missing or not a number; infinities as they are."""
+    return "" if value is None or value != value else value
+
+
+def to_json(document: Document) -> str:
+    """One JSON document: head, rows, and the tables as people read them."""
+    tables = [
+        {"title": block.title, "columns": list(block.columns), "notes": list(block.notes)}
+        | {"rows": [[cell.text for cell in row] for row in block.rows]}
+        for block in document.blocks
+        if isinstance(block, Table)
+    ]
+    content = {"title": document.title, "head": dict(document.head), "rows": list(records_of(document))}
+    return json.dumps(finite(content | {"tables": tables}), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def finite(value: Any) -> Any:
+    """The same in JSON's types: numbers that JSON does not have become null."""
+    if isinstance(value, Mapping):
+        return {str(name): finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    if hasattr(value, "item"):  # a scalar of numpy
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def require_parquet() -> None:
+    if find_spec("pyarrow") is None:
+        raise UsageError("--format parquet needs the package pyarrow", 'pip install "normbench[parquet]"')
+
+
+def to_parquet(document: Document) -> bytes:
+    """A parquet table whose metadata hold the head."""
+    require_parquet()
+    import pandas as pd
+    import pyarrow
+    import pyarrow.parquet
+
+    frame = pd.DataFrame([dict(record) for record in records_of(document)])
+    for name in frame.columns:  # a parquet column has one type
+        if frame[name].dropna().map(type).nunique() > 1:
+            frame[name] = frame[name].map(lambda value: None if value is None else str(value))
+    table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    head = {"title": document.title, **document.head}
+    metadata = {**(table.schema.metadata or {}), **{name.encode(): value.encode() for name, value in head.items()}}
+    stream = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), stream)
+    return bytes(stream.getvalue().to_pybytes())

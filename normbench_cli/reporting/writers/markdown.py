@@ -1,0 +1,56 @@
+"""GitHub's Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
+
+MARKUP = re.compile(r"([\\`*_{}\[\]<>|~&$])")
+FIRST = re.compile(r"^(\s*)([#+\-=:]|\d+(?=[.)]))")  # what would begin a heading, a list or a rule
+
+
+def to_markdown(document: Document) -> str:
+    head = "\n".join(f"- {escape(name)}: {escape(text)}" for name, text in document.head.items())
+    parts = [f"# {escape(document.title)}", head, *(part for block in document.blocks for part in block_parts(block))]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def block_parts(block: Table | Figure | Paragraph) -> Iterator[str]:
+    if isinstance(block, Paragraph):
+        yield escape(block.text, first=True)
+        return
+    if block.title:
+        yield f"## {escape(block.title)}"
+    yield table(block) if isinstance(block, Table) else f"![{escape(block.title)}](<{file_of(block)}>)"
+    yield from (escape(note, first=True) for note in block.notes)
+
+
+def table(block: Table) -> str:
+    right = [bool(block.rows) and all(row[index].value is not None or row[index].text in ("-", "", "baseline")
+             for row in block.rows) and index >= block.keys for index in range(len(block.columns))]  # fmt: skip
+    rule = ["---:" if end else "---" for end in right]
+    lines = [[escape(name) for name in block.columns], rule, *([cell(one) for one in row] for row in block.rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cell(one: Cell) -> str:
+    text = escape(one.text)
+    text = f"**{text}**" if one.bold else text
+    return f"<u>{text}</u>" if one.underline else text
+
+
+def escape(text: str, first: bool = False) -> str:
+    """Text that is shown as it is, on one line.  first: it begins a paragraph."""
+    escaped = MARKUP.sub(r"\\\1", " ".join(text.split()))
+    return FIRST.sub(lambda found: f"{found[1]}{escape_first(found[2])}", escaped) if first else escaped
+
+
+def escape_first(sign: str) -> str:
+    return f"&#{ord(sign[0])};{sign[1:]}"
+
+
+def file_of(figure: Figure) -> str:
+    """The name that `plots` gives it."""
+    return re.sub(r"[^\w.-]+", "_", figure.name) + ".svg"
