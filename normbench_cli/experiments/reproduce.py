@@ -6,7 +6,7 @@ Planning loads torch only if something is left to do.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from normbench_cli import paths
 from normbench_cli.experiments.chosen_scale import recorded_scale
@@ -36,13 +36,24 @@ class Plan:
         """The jobs that are left and cannot run, or that another process is running."""
         return [job for job in self.jobs if not job.done and job not in self.due]
 
+    def reasons(self, failed: Mapping[str, str]) -> dict[Place, str]:
+        """Why a cell has no result, where it has none.  failed: fingerprint -> reason."""
+        return {
+            place: failed.get(job.fingerprint) or self.blocked.get(job.config.data) or job.status
+            for job in self.jobs
+            if not job.done
+            for place in job.places
+        }
+
     @property
     def recorded(self) -> dict[Place, str]:
         """The recorded run of each cell and seed that has a result."""
         return {place: job.run_id for job in self.jobs if job.status in WITH_RESULT for place in job.places}
 
 
-def plan_reproduction(suites: Sequence[Suite], scale: Scale, budget: float | None = None, db: str | None = None) -> Plan:
+def plan_reproduction(
+    suites: Sequence[Suite], scale: Scale, budget: float | None = None, db: str | None = None
+) -> Plan:
     """What is recorded of the suites at a scale, and what is left.
 
     budget: seconds; the schedule of `short` is shortened until its runs take about as long.  The same budget gives the
@@ -65,8 +76,8 @@ def chosen_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str |
     return choose_scale(suites, scale, budget, db)
 
 
-def run_plan(plan: Plan, db: str | None = None, on_event: Callback = ignore) -> dict[Job, str]:
-    """Run what is due.  Gives the jobs that failed, each with the reason; everything else is recorded."""
+def run_plan(plan: Plan, db: str | None = None, on_event: Callback = ignore) -> dict[str, str]:
+    """Run what is due.  Gives the fingerprints of the jobs that failed, each with the reason."""
     if not plan.due:
         return {}
     from normbench_cli.experiments.run_jobs import run_jobs
@@ -74,3 +85,8 @@ def run_plan(plan: Plan, db: str | None = None, on_event: Callback = ignore) -> 
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     paths.set_compile_cache()
     return run_jobs(plan.due, plan.scale.name, db, on_event)
+
+
+def after(plan: Plan, db: str | None = None) -> Plan:
+    """The plan with what is recorded now."""
+    return replace(plan, jobs=with_state(plan.jobs, db))

@@ -18,9 +18,9 @@ from normbench_cli.experiments.train import resume_run
 from normbench_cli.store import Store
 
 
-def run_jobs(jobs: Sequence[Job], scale: str, db: str | None, on_event: Callback) -> dict[Job, str]:
-    """The jobs that failed, each with the reason."""
-    failed: dict[Job, str] = {}
+def run_jobs(jobs: Sequence[Job], scale: str, db: str | None, on_event: Callback) -> dict[str, str]:
+    """The fingerprints of the jobs that failed, each with the reason."""
+    failed: dict[str, str] = {}
     with Store.open(db) as store:
         for job in jobs:
             on_event(RunStarted(job.config))
@@ -29,7 +29,7 @@ def run_jobs(jobs: Sequence[Job], scale: str, db: str | None, on_event: Callback
             except Exception as error:  # whatever is wrong with one cell must not cost the others
                 reason = f"{type(error).__name__}: {error}"
                 result = RunResult(job.run_id, "failed", job.config, {}, reason)
-                failed[job] = reason
+                failed[job.fingerprint] = reason
             on_event(RunEnded(result))
     return failed
 

@@ -23,7 +23,20 @@ from normbench_cli.suites.read import read_suite
 from normbench_cli.suites.scales import SCALES, Scale, scale_name
 from normbench_cli.suites.suite import Cell, Place, Published, Suite
 
-__all__ = ["SCALES", "Cell", "Claim", "Place", "Published", "Scale", "Suite", "claims", "find", "names", "scale_name", "select"]
+__all__ = [
+    "SCALES",
+    "Cell",
+    "Claim",
+    "Place",
+    "Published",
+    "Scale",
+    "Suite",
+    "claims",
+    "find",
+    "names",
+    "scale_name",
+    "select",
+]
 
 FOLDER = Path(__file__).parent
 

@@ -1,13 +1,13 @@
 """What the papers state with a number or an order, and the test that decides it: read from TOML.
 
-    name, text, place, remark    the claim in words, where the paper makes it, how the test reads it
-    suites                       the suites whose runs decide it
-    test                         one of TESTS; reporting.claims says what each computes
-    metric, where                the quantity, and the runs that count: a setting and its value, or a list of values
-    groups                       the groups of runs that are compared, each by its settings
-    least, most, margin, share   bounds of the test
-    other                        the second metric of an association
-    printed                      the paper's own number: row, metric, value (as printed), unit, note
+name, text, place, remark    the claim in words, where the paper makes it, how the test reads it
+suites                       the suites whose runs decide it
+test                         one of TESTS; reporting.claims says what each computes
+metric, where                the quantity, and the runs that count: a setting and its value, or a list of values
+groups                       the groups of runs that are compared, each by its settings
+least, most, margin, share   bounds of the test
+other                        the second metric of an association
+printed                      the paper's own number: row, metric, value (as printed), unit, note
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def read_claim(claim: Table, where: str) -> Claim:
         raise UsageError(f"{where}: there is no test '{claim['test']}'", suggest(str(claim["test"]), list(TESTS)))
     groups = claim.get("groups", [])
     if bool(groups) != (claim["test"] not in TESTS[-3:]):
-        raise UsageError(f"{where}: '{claim['test']}' is a test of {'all runs' if groups else 'groups'}", "see `groups`")
+        raise UsageError(
+            f"{where}: '{claim['test']}' is a test of {'all runs' if groups else 'groups'}", "see `groups`"
+        )
     bounds = {name: float(claim[name]) for name in BOUNDS if name in claim}
     return Claim(
         **{key: claim[key] for key in ("name", "text", "test", "metric", "suites")},

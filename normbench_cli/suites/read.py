@@ -145,6 +145,7 @@ def make_cell(
         metric=metric,
         sd="" if of_data else values.get("sd", ""),
         curve="" if of_data else values.get("curve", ""),
+        unit=values.get("unit", ""),
         published=None if printed is None else make_published(printed, values, marks, f"{where}: {row}, {column}"),
     )
 

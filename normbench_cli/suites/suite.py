@@ -54,6 +54,7 @@ class Cell:
     metric: str
     sd: str = ""
     curve: str = ""
+    unit: str = ""
     published: Published | None = None
 
     @property
