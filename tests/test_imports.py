@@ -36,12 +36,13 @@ ANYONE = {
 COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions", "schedules"}
 MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
     "__main__": {"cli"},
-    "cli": {"experiments", "reporting", "store"},
-    "experiments": {"build", "corruptions", "datasets", "engine", "measure", "store", "device", "operations"},
+    "cli": {"experiments", "reporting", "store", "suites"},
+    "experiments": {"build", "corruptions", "datasets", "engine", "measure", "store", "suites", "device", "operations"},
     "build": {*COMPONENTS, "engine", "measure", "device", "operations"},
     "engine": {"measure", "device", "model_state"},
     "measure": {"device", "model_state", "operations"},
-    "reporting": {"store"},
+    "reporting": {"store", "suites"},
+    "suites": set(),
     "store": set(),
     "device": set(),
     "model_state": {"device"},
@@ -56,7 +57,10 @@ MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
 }
 CONTRACTS = {f"normbench_cli.{room}.protocols" for room in COMPONENTS}  # nothing but Protocols: what components offer
 MAY_KNOW_CONTRACTS = {"engine", "measure", "experiments"}
-NEVER = {"torch": {"store", "reporting", *ANYONE}, "sqlalchemy": {"engine", "measure", "build", "device", *COMPONENTS}}
+NEVER = {
+    "torch": {"store", "reporting", "suites", *ANYONE},
+    "sqlalchemy": {"engine", "measure", "build", "device", *COMPONENTS},
+}
 
 # An import stands inside a function only where loading would slow down a command that does without: one of these
 # libraries, or a module of ours that loads one of them.
@@ -220,6 +224,7 @@ def loaded_by(*words: str) -> set[str]:
         (["report"], {"torch", "alembic", "scipy.stats", "statsmodels", "scikit_posthocs"}),
         (["runs", "list"], {"torch", "alembic"}),
         (["list", "activations", "--json"], {"torch", "pandas", "sqlalchemy"}),
+        (["list", "suites"], {"torch", "pandas", "sqlalchemy"}),
         (["report", "--where", "norm=popnorm:kappa=8"], {"torch", "alembic"}),
         (["runs", "list", "--where", "norm=ws+gn:groups=8", "--where", "act=elu:alpha=2"], {"torch", "alembic"}),
     ],

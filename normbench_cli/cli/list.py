@@ -1,4 +1,4 @@
-"""normbench list: the components of a kind, read from their source files without importing them."""
+"""normbench list: the components of a kind, read from their source files without importing them; and the suites."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from normbench_cli import paths
+from normbench_cli import paths, suites
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json, print_table
 from normbench_cli.errors import EXIT_OK, UsageError
@@ -18,16 +18,18 @@ from normbench_cli.registry.trust import allowed_packages
 
 ALLOWED = "allowed"  # the kind that is no registry: packages that recorded runs may load
 
+SUITES = "suites"
+
 
 def kinds() -> list[str]:
-    """The kinds that have components, and the allowed packages."""
-    return [*(kind for kind, registry in REGISTRIES.items() if registry.entries), ALLOWED]
+    """The kinds that have components, suites, and the allowed packages."""
+    return [*(kind for kind, registry in REGISTRIES.items() if registry.entries), SUITES, ALLOWED]
 
 
 @common_options
 def list_components(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help=", ".join([*REGISTRIES, ALLOWED]) + ".", autocompletion=kinds)
+        str, typer.Argument(metavar="KIND", help=", ".join([*REGISTRIES, SUITES, ALLOWED]) + ".", autocompletion=kinds)
     ],
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print each component's documentation.")] = False,
     *,
@@ -43,6 +45,8 @@ def list_components(
         raise UsageError(f"there is no kind of component '{kind}'", suggest(kind, kinds()))
     if kind == ALLOWED:
         return list_allowed(common)
+    if kind == SUITES:
+        return list_suites(common, verbose=verbose)
     registry = REGISTRIES[kind]
     entries = registry.entries.values()
     if common.json:
@@ -65,6 +69,29 @@ def list_allowed(common: Common) -> int:
         hint(f"to withdraw one, remove its line from {file}", common.quiet)
     else:
         hint("recorded runs may load no package; `normbench eval RUN --allow PACKAGE` allows one", common.quiet)
+    return EXIT_OK
+
+
+def list_suites(common: Common, *, verbose: bool) -> int:
+    """The tables and figures that `reproduce` runs."""
+    found = [suites.find(name) for name in suites.names()]
+    rows = [
+        {
+            "name": suite.name,
+            "what": suite.title,
+            "paper": f"{suite.paper}, {suite.place}",
+            "cells": str(len(suite.cells)),
+            "published": str(sum(cell.published is not None for cell in suite.cells)),
+        }
+        for suite in found
+    ]
+    if common.json:
+        print_json({SUITES: rows})
+    elif verbose:
+        for suite, row in zip(found, rows, strict=True):
+            echo("\n".join([f"{suite.name}: {row['paper']}", f"  {suite.title}", *(f"  {n}" for n in suite.notes), ""]))
+    else:
+        print_table(rows)
     return EXIT_OK
 
 

@@ -73,8 +73,12 @@ def correct(outputs: Tensor, labels: Tensor) -> Tensor:
     return outputs.argmax(1) == labels
 
 
+TOP = 5
+
+
 class ScoreMeter:
-    """Loss and correct answers so far, on the device.
+    """Loss and correct answers so far, on the device; with more than five classes also how often the right one is among
+    the five highest.
 
     A split is summed batch by batch, as it may not fit into memory.  The folds of a cross-validation sum all their
     examples at once (`crossval/train.py`), which rounds otherwise: the two share the pass, not the sum.
@@ -83,16 +87,23 @@ class ScoreMeter:
     def __init__(self, scored: Scored) -> None:
         self._loss = torch.zeros((), dtype=torch.float64, device=scored.device)
         self._correct = torch.zeros((), dtype=torch.int64, device=scored.device)
+        self._among_top = torch.zeros((), dtype=torch.int64, device=scored.device)
+        self._classes = 0
         self._groups = GroupMeter(scored.group_names, scored.device) if scored.group_names else None
         self._examples = 0
 
     def add(self, outputs: Tensor, batch: Batch) -> None:
         self._loss += F.cross_entropy(outputs, batch.labels, reduction="sum")
         self._correct += correct(outputs, batch.labels).sum()
+        self._classes = outputs.shape[1]
+        if self._classes > TOP:
+            self._among_top += (outputs.topk(TOP, 1).indices == batch.labels.unsqueeze(1)).sum()
         if self._groups is not None and batch.groups is not None:
             self._groups.add(outputs, batch.labels, batch.groups)
         self._examples += len(batch.labels)
 
     def finish(self) -> dict[str, float]:
         scores = {"loss": self._loss.item() / self._examples, "accuracy": self._correct.item() / self._examples}
+        if self._classes > TOP:
+            scores["top5_accuracy"] = self._among_top.item() / self._examples
         return scores | (self._groups.finish() if self._groups is not None else {})

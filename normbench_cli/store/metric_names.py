@@ -7,6 +7,7 @@ from dataclasses import dataclass
 SPLITS = ("train", "validation", "test")
 UNITS = {  # by the last part of the name; for other names the suffix says the unit
     "accuracy": "fraction",
+    "top5_accuracy": "fraction",
     "worst_group_accuracy": "fraction",
     "accuracy_drop": "fraction",
     "accuracy_sd0": "fraction",

@@ -1,0 +1,125 @@
+"""What `reproduce` prints: before it starts what is done and what will run, afterwards the verdict.  Loads pandas."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from normbench_cli.cli._document import print_document
+from normbench_cli.cli._options import Common
+from normbench_cli.cli._output import hint, print_json, print_table
+from normbench_cli.cli._progress import stopped_by_signals, training_progress
+from normbench_cli.cli._tables import duration
+from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, NormbenchError
+from normbench_cli.experiments.reproduce import Plan, after, plan_reproduction, run_plan
+from normbench_cli.reporting.document import Document
+from normbench_cli.reporting.files import parse_formats, write_files
+from normbench_cli.reporting.reproduction.document import make_document
+from normbench_cli.store import Store
+from normbench_cli.suites import Place, Scale, Suite
+
+
+class NothingRun(NormbenchError):
+    """No cell has a result, and none could be run."""
+
+    exit_code = EXIT_NOTHING_MEASURED
+
+
+def dry_run(suites: Sequence[Suite], scale: Scale, budget: float, common: Common) -> int:
+    """Say which cells are done, which would run and about how long."""
+    plan = plan_reproduction(suites, scale, budget, common.db)
+    if common.json:
+        print_json(plan_json(plan))
+    else:
+        print_table([plan_row(plan, suite) for suite in suites], caption="\n".join(announcement(plan)))
+    return EXIT_OK
+
+
+def run(suites: Sequence[Suite], scale: Scale, budget: float, form: str | None, out: Path, common: Common) -> int:
+    """Run what is due, and print and write the verdict.  A report to which nothing was added is not written again."""
+    formats = parse_formats(form if form is not None else "" if common.json else "md")
+    plan = plan_reproduction(suites, scale, budget, common.db)
+    for line in announcement(plan):
+        hint(line, common.quiet)
+    failed, ran = dict[str, str](), bool(plan.due)
+    if plan.due:
+        with stopped_by_signals(), training_progress(len(plan.due), quiet=common.quiet) as on_event:
+            failed = run_plan(plan, common.db, on_event)
+    plan = after(plan, common.db)
+    missing = plan.reasons(failed)
+    if missing and not plan.recorded:
+        raise NothingRun(f"no cell could be run: {next(iter(missing.values()))}", "see --dry-run")
+    with Store.open(common.db, write=False) as store:
+        document = make_document(store, suites, plan.scale, plan.recorded, missing, details="html" in formats)
+    show(document, plan, missing, common)
+    stem = stem_of(suites, plan.scale)
+    if formats and (ran or form is not None or not any(out.glob(f"{stem}.*"))):
+        for line in write_files(document, out, formats, stem=stem):
+            hint(f"written: {line}", common.quiet)
+    elif formats:
+        hint(f"nothing new: {out / stem} stays as it is (--format writes it again)", common.quiet)
+    return EXIT_INCOMPLETE if missing else EXIT_OK
+
+
+def stem_of(suites: Sequence[Suite], scale: Scale) -> str:
+    name = suites[0].name.replace("/", "-") if len(suites) == 1 else "suites"
+    return f"reproduce-{name}-{scale.name}"
+
+
+def show(document: Document, plan: Plan, missing: Mapping[Place, str], common: Common) -> None:
+    if common.json:
+        cells = [record for record in document.records if "claim" not in record]
+        claims = [record for record in document.records if "claim" in record]
+        print_json(plan_json(plan) | {"missing": missing_json(missing), "cells": cells, "claims": claims})
+        return
+    print_document(document)
+    for reason, count in Counter(missing.values()).items():
+        hint(f"{count} values are missing: {reason}", common.quiet)
+
+
+def missing_json(missing: Mapping[Place, str]) -> list[dict[str, Any]]:
+    return [place._asdict() | {"reason": reason} for place, reason in missing.items()]
+
+
+def announcement(plan: Plan) -> list[str]:
+    """What is done, what will run, about how long, and what cannot run."""
+    done = sum(job.done for job in plan.jobs)
+    lines = [f"{done} of {len(plan.jobs)} runs are recorded"]
+    if plan.due:
+        lines[0] += f"; {len(plan.due)} are left, about {duration(plan.seconds)}, extrapolated from a few steps"
+    if plan.scale.name == "short":
+        lines.append(f"schedules have {plan.scale.fraction:.4g} of the paper's length")
+    for data, reason in plan.blocked.items():
+        lines.append(f"{sum(job.config.data == data for job in plan.missing)} runs cannot be made: {reason}")
+    running = [job.run_id for job in plan.jobs if job.status == "running"]
+    if running:
+        lines.append(f"{len(running)} runs are made by another process: {' '.join(running)}")
+    return lines
+
+
+def plan_row(plan: Plan, suite: Suite) -> dict[str, str]:
+    """A suite's cells by what becomes of them."""
+    states: dict[Place, str] = {}
+    for job in plan.jobs:
+        word = "done" if job.done else "to run" if job in plan.due else "cannot run"
+        states |= {place: word for place in job.places if place.suite == suite.name}
+    counts = Counter(states.values())
+    return {"suite": suite.name, "cells": str(len(suite.cells))} | {
+        f"values {word}": str(counts[word]) for word in ("done", "to run", "cannot run")
+    }
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    return {
+        "suites": [suite.name for suite in plan.suites],
+        "scale": plan.scale.name,
+        "fraction": plan.scale.fraction,
+        "runs": [
+            {"id": job.run_id, "fingerprint": job.fingerprint, "status": job.status, "left": job.work}
+            for job in plan.jobs
+        ],
+        "seconds": plan.seconds,
+        "blocked": dict(plan.blocked),
+    }

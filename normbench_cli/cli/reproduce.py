@@ -1,0 +1,102 @@
+"""normbench reproduce: run a paper's table or figure, and compare it with what the paper printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from normbench_cli import suites as catalog
+from normbench_cli.cli._options import Common, common_options, completion
+from normbench_cli.errors import UsageError
+from normbench_cli.seeds import parse_seeds
+
+RUNS, FILES = "Which runs", "Files"
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+@common_options
+def reproduce(
+    suites: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SUITE...",
+            help="Suites of `normbench list suites`, a paper's name, all, or files of your own (mine.toml).",
+            autocompletion=completion(lambda: ["all", *catalog.names()]),
+        ),
+    ],
+    scale: Annotated[
+        str,
+        typer.Option(
+            "--scale",
+            metavar="smoke|short|full",
+            help="full: the paper's protocol; short: its grid on shortened schedules and at most three seeds; smoke: "
+            "every cell in seconds on stand-in data.",
+            rich_help_panel=RUNS,
+        ),
+    ] = "short",
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            "--budget",
+            metavar="TIME",
+            help="About how long the runs of --scale short may take: 90s, 30m, 2h.",
+            show_default="1h",
+            rich_help_panel=RUNS,
+        ),
+    ] = None,
+    seeds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--seeds", "--seed", metavar="SEEDS", help="In place of the suite's: 3, 0-9.", rich_help_panel=RUNS
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would run and about how long.", rich_help_panel=RUNS)
+    ] = False,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT,...",
+            help="The files to write: md, latex, html, csv, json, parquet.",
+            show_default="md; none with --json",
+            rich_help_panel=FILES,
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the files.", rich_help_panel=FILES)] = Path("reports"),
+    *,
+    common: Common,
+) -> int:
+    """Run a paper's tables and figures, compare them with the published numbers, and judge the paper's claims.
+
+    What is recorded is not run again, so the command goes on where it stopped.
+
+    Examples:
+      normbench reproduce augnorm-graph/table2 --scale full
+      normbench reproduce all --scale smoke --format md,html
+    """
+    name = catalog.scale_name(scale)
+    if budget is not None and name != "short":
+        raise UsageError(f"--budget sizes --scale short, and the scale is {name}", "drop --budget")
+    seconds = parse_duration(budget or "1h")
+    chosen = catalog.Scale(name, seeds=tuple(parse_seeds(seeds or [])))
+    found = catalog.select(suites)
+    from normbench_cli.cli._reproduction import dry_run as estimate  # fmt: skip
+    from normbench_cli.cli._reproduction import run
+
+    if dry_run:
+        return estimate(found, chosen, seconds, common)
+    return run(found, chosen, seconds, form, out, common)
+
+
+def parse_duration(text: str) -> float:
+    """``90s``, ``30m``, ``1.5h`` -> seconds."""
+    try:
+        seconds = float(text[:-1]) * SECONDS[text[-1]]
+    except (ValueError, KeyError, IndexError):
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise UsageError(f"--budget {text} is not a time", "write 90s, 30m or 2h")
+    return seconds

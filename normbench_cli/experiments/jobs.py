@@ -1,0 +1,112 @@
+"""What a suite needs to be run, and what of it is recorded.  Loads no torch, so a finished suite is reported at once.
+
+Cells that need the same run share a job.  A job is a training with the attacks that its cells measure, or the
+description of a data set; it is found by its fingerprint, so nothing is ever run twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from normbench_cli.config import RunConfig
+from normbench_cli.experiments.plan import fingerprint_of, newest_runs
+from normbench_cli.registry import ATTACKS
+from normbench_cli.store import Store
+from normbench_cli.store.errors import NoDatabase
+from normbench_cli.store.metric_names import parse_metric
+from normbench_cli.store.status import WITH_RESULT
+from normbench_cli.suites import Cell, Place, Scale, Suite
+
+Work = Literal["", "train", "resume", "evaluate", "describe"]  # what is left to do; describe: a data set
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run that cells of suites need.
+
+    describes: the data set that it describes instead of training.  attacks: specs that the model is scored under.
+    status, run_id: of the recorded run.  work: what is left to do; unmeasured: the attacks that are.
+    """
+
+    config: RunConfig
+    fingerprint: str
+    describes: str = ""
+    attacks: tuple[str, ...] = ()
+    places: tuple[Place, ...] = ()
+    status: str = "new"
+    run_id: str = ""
+    work: Work = "train"
+    unmeasured: tuple[str, ...] = ()
+
+    @property
+    def done(self) -> bool:
+        return not self.work and self.status != "running"
+
+
+def make_jobs(suites: Iterable[Suite], scale: Scale) -> list[Job]:
+    """The jobs of all cells and seeds, each once, those with the same data set one after the other."""
+    jobs: dict[str, Job] = {}
+    for suite in suites:
+        for cell in suite.cells:
+            seeds = scale.seeds_of(suite)
+            for seed in seeds[:1] if cell.is_of_data else seeds:
+                job = make_job(suite, cell, scale, seed)
+                known = jobs.get(job.fingerprint, job)
+                jobs[job.fingerprint] = replace(
+                    known,
+                    config=max(known.config, job.config, key=lambda config: config.probes > 0),
+                    attacks=tuple(dict.fromkeys(known.attacks + job.attacks)),
+                    places=tuple(dict.fromkeys(known.places + job.places)),
+                )
+    return sorted(jobs.values(), key=lambda job: job.config.data)
+
+
+def make_job(suite: Suite, cell: Cell, scale: Scale, seed: int) -> Job:
+    config = scale.config(suite, cell, seed)
+    place = Place(suite.name, cell.row, cell.column, seed)
+    if cell.is_of_data:
+        return Job(config, data_fingerprint(config.data), describes=config.data, places=(place,))
+    return Job(config, fingerprint_of(config), attacks=attacks_of(cell.metric), places=(place,))
+
+
+def data_fingerprint(spec: str) -> str:
+    return hashlib.sha256(f"data {spec}".encode()).hexdigest()[:16]
+
+
+def attacks_of(metric: str) -> tuple[str, ...]:
+    """The attack that a metric such as `test/accuracy@bim` is measured under; other conditions are no attacks."""
+    condition = parse_metric(metric).condition
+    return (ATTACKS.canonical(condition),) if condition.partition(":")[0] in ATTACKS.entries else ()
+
+
+def with_state(jobs: Sequence[Job], db: str | None) -> list[Job]:
+    """The jobs with what is recorded of each, and what is left to do."""
+    newest = newest_runs([job.fingerprint for job in jobs], db)
+    try:
+        with Store.open(db, write=False) as store:
+            return [state_of(job, *newest.get(job.fingerprint, ("", "new")), store) for job in jobs]
+    except NoDatabase:
+        return [replace(job, work="describe" if job.describes else "train", unmeasured=job.attacks) for job in jobs]
+
+
+def state_of(job: Job, run_id: str, status: str, store: Store) -> Job:
+    job = replace(job, run_id=run_id, status=status)
+    if job.describes:
+        return replace(job, work="" if status == "finished" else "describe")
+    if status == "running":  # in another process
+        return replace(job, work="")
+    if status not in WITH_RESULT or lacks_probes(job, store):
+        return replace(job, work="resume" if status == "interrupted" else "train", unmeasured=job.attacks)
+    if status == "diverged" or not job.attacks:
+        return replace(job, work="")
+    metrics = store.latest_metrics(run_id)
+    left = tuple(spec for spec in job.attacks if f"test/accuracy@{spec}" not in metrics)
+    return replace(job, work="evaluate" if left else "", unmeasured=left)
+
+
+def lacks_probes(job: Job, store: Store) -> bool:
+    """Whether the cells need probes, and the recorded run, which has the same fingerprint, had none."""
+    return job.config.probes > 0 and not store.find(job.run_id).config.get("probes")

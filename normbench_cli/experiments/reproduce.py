@@ -1,0 +1,92 @@
+"""Reproducing suites: what is recorded, what will run, what cannot, and about how long it takes; then running it.
+
+Planning loads torch only if something is left to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from normbench_cli import paths
+from normbench_cli.experiments.chosen_scale import recorded_scale
+from normbench_cli.experiments.events import Callback, ignore
+from normbench_cli.experiments.jobs import Job, make_jobs, with_state
+from normbench_cli.store.status import WITH_RESULT
+from normbench_cli.suites import Place, Scale, Suite
+
+
+@dataclass(frozen=True)
+class Plan:
+    """seconds: about how long the jobs that are left take.  blocked: data set -> why its jobs cannot run."""
+
+    suites: Sequence[Suite]
+    scale: Scale
+    jobs: Sequence[Job]
+    seconds: float = 0.0
+    blocked: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def due(self) -> list[Job]:
+        """The jobs that will run."""
+        return [job for job in self.jobs if job.work and job.config.data not in self.blocked]
+
+    @property
+    def missing(self) -> list[Job]:
+        """The jobs that are left and cannot run, or that another process is running."""
+        return [job for job in self.jobs if not job.done and job not in self.due]
+
+    def reasons(self, failed: Mapping[str, str]) -> dict[Place, str]:
+        """Why a cell has no result, where it has none.  failed: fingerprint -> reason."""
+        return {
+            place: failed.get(job.fingerprint) or self.blocked.get(job.config.data) or job.status
+            for job in self.jobs
+            if not job.done
+            for place in job.places
+        }
+
+    @property
+    def recorded(self) -> dict[Place, str]:
+        """The recorded run of each cell and seed that has a result."""
+        return {place: job.run_id for job in self.jobs if job.status in WITH_RESULT for place in job.places}
+
+
+def plan_reproduction(
+    suites: Sequence[Suite], scale: Scale, budget: float | None = None, db: str | None = None
+) -> Plan:
+    """What is recorded of the suites at a scale, and what is left.
+
+    budget: seconds; the schedule of `short` is shortened until its runs take about as long.  The same budget gives the
+    same schedule again, because it is recorded.
+    """
+    total = None
+    if scale.name == "short" and budget is not None:
+        scale, total = recorded_scale(suites, scale, budget, db) or chosen_scale(suites, scale, budget, db)
+    jobs = with_state(make_jobs(suites, scale), db)
+    if not any(job.work for job in jobs):
+        return Plan(suites, scale, jobs)
+    from normbench_cli.experiments.estimates import estimate
+
+    return Plan(suites, scale, jobs, *estimate(jobs, total))
+
+
+def chosen_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str | None) -> tuple[Scale, float]:
+    from normbench_cli.experiments.sizing import choose_scale
+
+    return choose_scale(suites, scale, budget, db)
+
+
+def run_plan(plan: Plan, db: str | None = None, on_event: Callback = ignore) -> dict[str, str]:
+    """Run what is due.  Gives the fingerprints of the jobs that failed, each with the reason."""
+    if not plan.due:
+        return {}
+    from normbench_cli.experiments.run_jobs import run_jobs
+
+    paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
+    paths.set_compile_cache()
+    return run_jobs(plan.due, plan.scale.name, db, on_event)
+
+
+def after(plan: Plan, db: str | None = None) -> Plan:
+    """The plan with what is recorded now."""
+    return replace(plan, jobs=with_state(plan.jobs, db))

@@ -1,0 +1,60 @@
+"""Running the jobs of a suite one after the other: training, resuming, scoring under attacks, describing data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from normbench_cli import build
+from normbench_cli.device import pick_device
+from normbench_cli.experiments.data_facts import data_facts
+from normbench_cli.experiments.environment import environment
+from normbench_cli.experiments.evaluate import Conditions, evaluate_run
+from normbench_cli.experiments.events import Callback, RunEnded, RunStarted
+from normbench_cli.experiments.grid import train_cell
+from normbench_cli.experiments.jobs import Job
+from normbench_cli.experiments.result import RunResult, recorded_result
+from normbench_cli.experiments.train import resume_run
+from normbench_cli.store import Store
+
+
+def run_jobs(jobs: Sequence[Job], scale: str, db: str | None, on_event: Callback) -> dict[str, str]:
+    """The fingerprints of the jobs that failed, each with the reason."""
+    failed: dict[str, str] = {}
+    with Store.open(db) as store:
+        for job in jobs:
+            on_event(RunStarted(job.config))
+            try:
+                result = run_job(job, scale, store, on_event)
+            except Exception as error:  # whatever is wrong with one cell must not cost the others
+                reason = f"{type(error).__name__}: {error}"
+                result = RunResult(job.run_id, "failed", job.config, {}, reason)
+                failed[job.fingerprint] = reason
+            on_event(RunEnded(result))
+    return failed
+
+
+def run_job(job: Job, scale: str, store: Store, on_event: Callback) -> RunResult:
+    """Do what is left of a job, and give the run's result."""
+    if job.work == "describe":
+        return describe(job, store)
+    if job.work == "resume":
+        result = resume_run(job.run_id, store, on_event)
+    elif job.work == "train":
+        result = train_cell(replace(job.config, tag=f"reproduce-{scale}"), store, on_event)
+    else:
+        result = recorded_result(job.run_id, store)
+    if job.unmeasured and result.status == "finished":
+        evaluate_run(result.id, Conditions(job.unmeasured), store, device=job.config.device, on_event=on_event)
+    return result
+
+
+def describe(job: Job, store: Store) -> RunResult:
+    """Record the facts of a data set as a run of the kind `data`."""
+    facts = data_facts(build.load_data(job.describes))
+    run_id = store.begin(
+        {"data": job.describes}, job.fingerprint, environment(pick_device("cpu")), kind="data", argv=["reproduce"]
+    )
+    store.record(run_id, facts)
+    store.end(run_id, "finished")
+    return RunResult(run_id, "finished", job.config, facts)

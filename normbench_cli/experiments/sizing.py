@@ -1,0 +1,34 @@
+"""Choosing the schedule of the scale `short`: the longest of some fractions of the paper's that fits into a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from normbench_cli import paths
+from normbench_cli.device import pick_device
+from normbench_cli.experiments.chosen_scale import record_scale
+from normbench_cli.experiments.environment import environment
+from normbench_cli.experiments.estimates import missing_data, seconds_of
+from normbench_cli.experiments.jobs import make_jobs
+from normbench_cli.suites import Scale, Suite
+
+FRACTIONS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4)
+
+
+def choose_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str | None) -> tuple[Scale, float]:
+    """Measure one run for each network and data set, and choose and record the scale; and the seconds that it takes.
+
+    Where even the shortest schedule is too long, there is one seed.  budget: in seconds.
+    """
+    paths.set_compile_cache()
+    jobs = [job for job in make_jobs(suites, scale) if not job.describes]
+    blocked = missing_data(job.config.data for job in jobs)
+    seconds = sum(seconds_of(job.config for job in jobs if job.config.data not in blocked))
+    fraction = next((one for one in FRACTIONS if one * seconds <= budget), FRACTIONS[-1])
+    chosen = replace(scale, fraction=fraction)
+    if fraction * seconds > budget:
+        chosen = replace(chosen, most_seeds=1)
+        seconds *= len(make_jobs(suites, chosen)) / len(make_jobs(suites, scale))
+    record_scale(suites, scale, chosen, budget, fraction * seconds, environment(pick_device("auto")), db)
+    return chosen, fraction * seconds

@@ -1,0 +1,32 @@
+"""What is found out about a claim."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["holds", "does not hold", "not enough evidence"]
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """test: what was computed, with the figures.  n: how many pairs, runs or groups it was computed from."""
+
+    verdict: Verdict
+    test: str
+    n: int
+
+
+def nothing(why: str, n: int = 0) -> Judgement:
+    return Judgement("not enough evidence", why, n)
+
+
+def within(low: float, high: float, least: float, most: float) -> Verdict:
+    """What an interval says of a quantity that should lie between two bounds."""
+    if math.isnan(low) or math.isnan(high):
+        return "not enough evidence"
+    if low > least and high < most:
+        return "holds"
+    return "does not hold" if high < least or low > most else "not enough evidence"

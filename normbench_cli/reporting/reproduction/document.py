@@ -1,0 +1,141 @@
+"""The verdict as a document: a table for each suite, the curves of figures, and the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from normbench_cli.reporting.claims import Judgement, judge
+from normbench_cli.reporting.claims.frame import claims_frame
+from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
+from normbench_cli.reporting.head import make_head
+from normbench_cli.reporting.reproduction.cells import Measured, measure_cells
+from normbench_cli.reporting.reproduction.compare import compare, number
+from normbench_cli.reporting.reproduction.figures import make_figures
+from normbench_cli.reporting.reproduction.records import Row, claim_records, records_of
+from normbench_cli.reporting.run_details import run_details
+from normbench_cli.store import Store
+from normbench_cli.store.queries import runs_frame
+from normbench_cli.suites import Claim, Place, Published, Scale, Suite
+from normbench_cli.suites import claims as all_claims
+from normbench_cli.suites.suite import Cell as SuiteCell
+
+SCALES = {
+    "full": "the paper's protocol",
+    "short": "the paper's grid on a shortened schedule: {fraction:g} of its length",
+    "smoke": "stand-ins for data and networks, a few steps: nothing here says anything about the paper",
+}
+COLUMNS = ("row", "column", "published", "ours", "difference", "in sd", "n", "faithful", "remark")
+CLAIM_COLUMNS = ("claim", "where", "verdict", "test", "n")
+
+
+def make_document(
+    store: Store,
+    suites: Sequence[Suite],
+    scale: Scale,
+    recorded: Mapping[Place, str],
+    missing: Mapping[Place, str],
+    *,
+    details: bool = False,
+) -> Document:
+    """missing: why a cell has no run.  details: what is known of each run, for a page that shows it."""
+    measured = measure_cells(store, suites, scale, recorded)
+    rows = {suite.name: list(compared_rows(suite, measured)) for suite in suites}
+    judged = judge_claims(store, suites, recorded)
+    ids = list(dict.fromkeys(recorded.values()))
+    frame = runs_frame(store)
+    blocks: list[Table | Figure | Paragraph] = []
+    for suite in suites:
+        blocks.append(suite_table(suite, scale, rows[suite.name], missing))
+        blocks += make_figures(store, suite, recorded)
+    if judged:
+        blocks.append(claims_table(judged, scale))
+    return Document(
+        title="Reproduction: " + ", ".join(suite.name for suite in suites),
+        head=make_head(store, frame[frame["id"].isin(ids)]) if ids else {},
+        blocks=blocks,
+        runs=run_details(store, ids) if details else {},
+        records=[*records_of(rows, scale), *claim_records(judged, scale)],
+    )
+
+
+def compared_rows(suite: Suite, measured: Mapping[tuple[str, str, str], Measured]) -> Iterator[Row]:
+    for cell in suite.cells:
+        found = measured[suite.name, cell.row, cell.column]
+        yield cell, found, compare(found, cell.published)
+
+
+def suite_table(suite: Suite, scale: Scale, rows: Sequence[Row], missing: Mapping[Place, str]) -> Table:
+    place = ", ".join(filter(None, (suite.paper, suite.place)))
+    return Table(
+        title=f"{suite.name}: {suite.title}" + (f" ({place})" if place else ""),
+        columns=COLUMNS,
+        rows=[row_cells(suite, scale, row, missing) for row in rows],
+        notes=list(notes_of(suite, scale, [cell for cell, _, _ in rows])),
+        keys=2,
+    )
+
+
+def row_cells(suite: Suite, scale: Scale, row: Row, missing: Mapping[Place, str]) -> list[Cell]:
+    cell, measured, comparison = row
+    published = cell.published
+    seeds = scale.seeds_of(suite)
+    reasons = {missing.get(Place(suite.name, cell.row, cell.column, seed), "") for seed in seeds}
+    remarks = [published.kind if published else "", *sorted(filter(None, reasons))]
+    if measured.diverged:
+        remarks.append(f"{measured.diverged} diverged")
+    spread = measured.sd if measured.n > 1 else None
+    return [
+        Cell(cell.row),
+        Cell(cell.column),
+        Cell(published_text(published), published.value if published else None),
+        Cell(number(measured.mean, spread, cell.unit), measured.mean, runs=measured.runs),
+        Cell(number(comparison.difference, unit=cell.unit), comparison.difference),
+        Cell(number(comparison.in_sd, unit="sd"), comparison.in_sd),
+        Cell(str(measured.n), measured.n),
+        Cell("no: " + ", ".join(measured.deviations) if measured.deviations else "yes" if measured.n else "-"),
+        Cell("; ".join(filter(None, remarks))),
+    ]
+
+
+def published_text(published: Published | None) -> str:
+    if published is None:
+        return "-"
+    return "blank" if published.value is None else number(published.value, published.sd, published.unit)
+
+
+def notes_of(suite: Suite, scale: Scale, cells: Sequence[SuiteCell]) -> Iterator[str]:
+    yield f"Scale {scale.name}: {SCALES[scale.name].format(fraction=scale.fraction)}."
+    over = "folds (ddof=0)" if suite.over == "folds" else "seeds (ddof=1)"
+    yield f"± is the sd over {over}; `in sd` is the difference in units of the pooled sd, where both are known."
+    yield from suite.notes
+    notes = dict.fromkeys(cell.published.note for cell in cells if cell.published and cell.published.kind)
+    for note in notes:
+        kind = next(cell.published.kind for cell in cells if cell.published and cell.published.note == note)
+        yield f"{kind}: {note}"
+
+
+def judge_claims(store: Store, suites: Sequence[Suite], recorded: Mapping[Place, str]) -> list[tuple[Claim, Judgement]]:
+    """The claims that can be decided by these suites."""
+    names = {suite.name for suite in suites}
+    claims = [claim for claim in all_claims() if set(claim.suites) <= names]
+    if not claims:
+        return []
+    metrics = sorted({name for claim in claims for name in (claim.metric, claim.other) if name})
+    frame = claims_frame(store, suites, recorded, metrics)
+    return [(claim, judge(claim, frame[frame["suite"].isin(claim.suites)])) for claim in claims]
+
+
+def claims_table(judged: Sequence[tuple[Claim, Judgement]], scale: Scale) -> Table:
+    rows = [
+        [
+            Cell(claim.text),
+            Cell(claim.place),
+            Cell(found.verdict, bold=found.verdict != "not enough evidence"),
+            Cell(found.test),
+            Cell(str(found.n), found.n),
+        ]
+        for claim, found in judged
+    ]
+    notes = [f"{claim.text} {claim.remark}" for claim, _ in judged if claim.remark]
+    head = f"Computed from the recorded runs alone, at scale {scale.name}; the numbers are fractions, not per cent."
+    return Table("Claims", CLAIM_COLUMNS, rows, [head, *notes])

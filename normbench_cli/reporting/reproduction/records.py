@@ -1,0 +1,57 @@
+"""The verdict as numbers for other programs: a mapping a cell and a mapping a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from normbench_cli.registry.spec import format_value
+from normbench_cli.reporting.claims import Judgement
+from normbench_cli.reporting.reproduction.cells import Measured
+from normbench_cli.reporting.reproduction.compare import Comparison
+from normbench_cli.suites import Cell, Claim, Published, Scale
+
+Row = tuple[Cell, Measured, Comparison]
+
+
+def records_of(rows: Mapping[str, Sequence[Row]], scale: Scale) -> Iterator[dict[str, Any]]:
+    for name, of_suite in rows.items():
+        for cell, measured, comparison in of_suite:
+            published = cell.published or Published()
+            yield {
+                "suite": name,
+                "row": cell.row,
+                "column": cell.column,
+                "metric": cell.metric,
+                "scale": scale.name,
+                "unit": published.unit or cell.unit,
+                "published": published.value,
+                "published_sd": published.sd,
+                "published_n": published.n,
+                "kind": published.kind,
+                "note": published.note,
+                "ours": measured.mean,
+                "sd": measured.sd,
+                "n": measured.n,
+                "diverged": measured.diverged,
+                "difference": comparison.difference,
+                "in_sd": comparison.in_sd,
+                "faithful": bool(measured.n) and not measured.deviations,
+                "deviations": "; ".join(measured.deviations),
+                "runs": " ".join(measured.runs),
+            }
+
+
+def claim_records(judged: Sequence[tuple[Claim, Judgement]], scale: Scale) -> Iterator[dict[str, Any]]:
+    for claim, found in judged:
+        yield {
+            "suite": " ".join(claim.suites),
+            "metric": claim.metric,
+            "scale": scale.name,
+            "published_text": claim.printed.value if claim.printed else "",
+            "bounds": ", ".join(f"{name} {format_value(value)}" for name, value in claim.bounds.items()),
+            "claim": claim.text,
+            "verdict": found.verdict,
+            "test": found.test,
+            "n": found.n,
+        }

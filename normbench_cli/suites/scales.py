@@ -1,0 +1,104 @@
+"""What a cell of a suite is at a scale: the paper's protocol, a shortened one, or a stand-in that runs in seconds."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from normbench_cli.config import IDENTITY, RunConfig, make_config
+from normbench_cli.errors import UsageError
+from normbench_cli.registry import DATASETS, MODELS, Registry
+from normbench_cli.registry.spec import suggest
+from normbench_cli.seeds import parse_seeds
+from normbench_cli.suites.suite import Cell, Suite
+
+ScaleName = Literal["smoke", "short", "full"]
+SCALES: tuple[ScaleName, ...] = get_args(ScaleName)
+SHORT_SEEDS = 3
+
+
+@dataclass(frozen=True)
+class Scale:
+    """fraction: of the paper's schedule, for `short`.  seeds: in place of the suite's.  most_seeds: of the suite's own,
+    for `short`."""
+
+    name: ScaleName = "full"
+    fraction: float = 1.0
+    seeds: tuple[int, ...] = ()
+    most_seeds: int = SHORT_SEEDS
+
+    def seeds_of(self, suite: Suite) -> Sequence[int]:
+        own = suite.scales.get(self.name, {}).get("seeds")
+        if self.seeds:
+            return self.seeds
+        if own is not None:
+            return parse_seeds([str(own)])
+        most = {"full": len(suite.seeds), "short": self.most_seeds, "smoke": 1}[self.name]
+        return suite.seeds[:most]
+
+    def config(self, suite: Suite, cell: Cell, seed: int) -> RunConfig:
+        """The configuration of a cell's run."""
+        paper, changes = paper_config(cell, seed), dict[str, Any]()
+        if self.name == "short":
+            changes = shortened(paper, self.fraction)
+        if self.name == "smoke":
+            changes = stand_ins(paper)
+        own = {key: value for key, value in suite.scales.get(self.name, {}).items() if key != "seeds"}
+        return make_config(over(over(cell.settings, changes), own) | {"seed": seed})
+
+    def metric(self, cell: Cell) -> str:
+        """The metric that is the cell's number: that of the paper, or of the group that stands in for the paper's."""
+        found: str = smoke()["metric"].get(cell.metric, cell.metric) if self.name == "smoke" else cell.metric
+        return found
+
+
+def scale_name(text: str) -> ScaleName:
+    for name in SCALES:
+        if text == name:
+            return name
+    raise UsageError(f"--scale {text} is not a scale", suggest(text, list(SCALES)))
+
+
+def paper_config(cell: Cell, seed: int) -> RunConfig:
+    """The configuration of a cell in the paper."""
+    return make_config({**cell.settings, "seed": seed})
+
+
+def shortened(config: RunConfig, fraction: float) -> dict[str, int]:
+    """The schedule's length at a fraction of it.  Schedules are functions of progress, so their form stays."""
+    if config.iterations is not None:
+        return {"iterations": max(1, round(config.iterations * fraction))}
+    return {"epochs": max(1, round((config.epochs or 1) * fraction))}
+
+
+def stand_ins(config: RunConfig) -> dict[str, Any]:
+    """The data set and network that stand in for a paper's, and a schedule of few steps."""
+    found: dict[str, Any] = dict(smoke()["graphs" if config.folds else "images"])
+    registries: dict[str, Registry[Any]] = {"data": DATASETS, "model": MODELS}
+    for name, registry in registries.items():
+        spec = getattr(config, name)
+        found[name] = smoke()[name].get(registry.parse(spec).entry.name, spec)
+    return {"recipe": config.recipe} | found
+
+
+def over(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with changes; a length in epochs replaces one in iterations, and the other way round."""
+    length = {"epochs", "iterations"}
+    replaced = length if length & changes.keys() else set()
+    return {name: value for name, value in settings.items() if name not in replaced} | dict(changes)
+
+
+@cache
+def smoke() -> Mapping[str, Mapping[str, Any]]:
+    with (Path(__file__).parent / "scales.toml").open("rb") as file:
+        content: Mapping[str, Mapping[str, Any]] = tomllib.load(file)["smoke"]
+    return content
+
+
+def deviations(config: RunConfig, paper: RunConfig) -> list[str]:
+    """The settings that affect a result and are not the paper's, the seed aside."""
+    return [name for name in IDENTITY if name != "seed" and getattr(config, name) != getattr(paper, name)]

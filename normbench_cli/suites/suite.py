@@ -1,0 +1,92 @@
+"""A suite: a table or figure of a paper as settings, a grid and published numbers; and how its cells are made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple
+
+OF_DATA = "data/"  # metrics that begin so describe a data set: nothing is trained for them
+
+Kind = Literal["", "blank", "misaligned", "suspect"]
+KINDS: tuple[Kind, ...] = ("", "suspect", "misaligned", "blank")  # the later, the less a number can be compared
+
+
+class Place(NamedTuple):
+    """Where the value of one run belongs."""
+
+    suite: str
+    row: str
+    column: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the paper prints in a cell.
+
+    value: None where the cell is blank.  metric: the paper's word for what it measured.  unit: % or fraction for
+    shares, or whatever is counted.  n: how many runs or folds the value is the mean of.  kind: whether the number can
+    be taken as it stands: `blank`, `misaligned` (the label is probably another row's), `suspect`.
+    """
+
+    value: float | None = None
+    sd: float | None = None
+    metric: str = ""
+    unit: str = ""
+    n: int | None = None
+    kind: Kind = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: the settings that its runs have in the paper, the metric that is its number, and the published one.
+
+    sd: the metric of the spread over folds; empty where the spread is that over seeds.
+    """
+
+    row: str
+    column: str
+    settings: Mapping[str, Any]
+    metric: str
+    sd: str = ""
+    curve: str = ""
+    unit: str = ""
+    published: Published | None = None
+
+    @property
+    def is_of_data(self) -> bool:
+        return self.metric.startswith(OF_DATA)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A table or a figure.  seeds: those of the paper's protocol.  scales: settings for `short` and `smoke`."""
+
+    name: str
+    title: str
+    paper: str
+    place: str
+    cells: Sequence[Cell]
+    seeds: Sequence[int] = (0,)
+    over: Literal["seeds", "folds"] = "seeds"
+    unit: str = ""
+    notes: Sequence[str] = ()
+    scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> list[str]:
+        return list(dict.fromkeys(cell.row for cell in self.cells))
+
+    @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys(cell.column for cell in self.cells))
+
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits over everything but the published numbers, which no measurement depends on."""
+        cells = [asdict(cell) | {"published": None} for cell in self.cells]
+        text = json.dumps([cells, self.seeds, self.scales], sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
