@@ -8,20 +8,23 @@ they are not there yet.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from normbench_cli.config import REGISTRIES, RunConfig
 from normbench_cli.datasets._files.look import is_embedded, look
-from normbench_cli.registry import NORMS
+from normbench_cli.registry import DATASETS, NORMS
 from normbench_cli.registry.source_digest import Source, source_of
 
 Specs = tuple[str, ...]  # of the components of a configuration, in the order of REGISTRIES
 
 
-def fingerprints(configs: Iterable[RunConfig]) -> list[str]:
-    """The fingerprint of each configuration as it would be trained now.  Every file is looked at once."""
-    digest, sources = cache(data_digest), cache(sources_of)
+def fingerprints(configs: Iterable[RunConfig], *, download: bool = True) -> list[str]:
+    """The fingerprint of each configuration as it would be trained now.  Every file is looked at once.
+
+    download: fetch data that are missing, as a training would; otherwise they add nothing yet.
+    """
+    digest, sources = cache(partial(data_digest, download=download)), cache(sources_of)
     return [fingerprint_of(config, made_of(digest(config.data), sources(specs_of(config)))) for config in configs]
 
 
@@ -40,12 +43,14 @@ def fingerprint_of(config: RunConfig, parts: Mapping[str, Any]) -> str:
     return resolved_fingerprint(config, parts)
 
 
-def data_digest(spec: str) -> str:
+def data_digest(spec: str, *, download: bool = True) -> str:
     """Of the data as they are now; empty for embedded ones.  What is missing is downloaded, as for a training."""
     if is_embedded(spec):
         return ""
     if found := look(spec):
         return found.digest
+    if not download and DATASETS.parse(spec).entry.facts.files:
+        return ""
     from normbench_cli.build import loaded_data
 
     return loaded_data(spec).identity
