@@ -27,7 +27,8 @@ def folder(
     """Your own images: folder:path=FOLDER, which holds train/CLASS/ and val/CLASS/ or test/CLASS/ with image files.
 
     If there are both val and test, val chooses the epoch and test gives the scores.  Both need the classes of train.
-    The path is relative to the working folder and is part of the run's identity.  Write a comma in it as `\\,`.
+    The path is relative to the working folder.  It is part of the run's identity, as are the files.  Write a comma in
+    it as `\\,`.
 
     size: of the images that the network sees.  augment, crop: as for imagenet.  mean, std: of each channel of pixels in
     0-1, separated by slashes, or one number for all channels; ImageNet's by default.  damaged: skip leaves out an image

@@ -120,6 +120,12 @@ def test_the_two_files_that_go_by_the_name_ptc_are_two_data_sets(
     assert found[0].digest != found[1].digest
 
 
+@pytest.mark.parametrize(("missing", "files"), [("node_labels", 3), ("graph_labels", 0)])
+def test_only_the_labels_of_nodes_may_be_missing(missing: str, files: int, data_folder: Path) -> None:
+    (write_tu(data_folder / "TOY") / f"TOY_{missing}.txt").unlink()
+    assert len(list_files(DATASETS.parse("tu:name=TOY"))) == files
+
+
 def test_a_fact_that_names_no_function_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = DATASETS.entries["mutag"]
     monkeypatch.setitem(entry.__dict__, "metadata", entry.metadata)

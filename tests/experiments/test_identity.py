@@ -16,6 +16,7 @@ from normbench_cli import build
 from normbench_cli.config import RunConfig, make_config
 from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.dry_run import dry_run
+from normbench_cli.experiments.events import RunEnded
 from normbench_cli.experiments.identity import fingerprints
 from normbench_cli.experiments.plan import expand, plan_grid
 from normbench_cli.experiments.train import resume_run
@@ -39,6 +40,11 @@ def two_sets(tmp_path: Path) -> tuple[str, str]:
     for seed, place in enumerate(("first", "second")):
         write_fashion(tmp_path / place, seed=seed)
     return str(tmp_path / "first"), str(tmp_path / "second")
+
+
+def change(images: Path, value: int) -> None:
+    """All pixels of a file become equal."""
+    images.write_bytes(images.read_bytes()[:16] + bytes([value]) * (30 * 28 * 28))
 
 
 def due(**settings: Any) -> list[bool]:
@@ -115,11 +121,30 @@ def test_files_that_change_are_read_again(tmp_path: Path, monkeypatch: pytest.Mo
     raw = write_fashion(tmp_path)
     (before,) = nb.train(**PICTURES)
     images = raw / "t10k-images-idx3-ubyte"
-    images.write_bytes(images.read_bytes()[:16] + bytes(30 * 28 * 28))
+    change(images, 0)
     (after,) = nb.train(**PICTURES)
     assert recorded_details(before)["data"]["digest"] != recorded_details(after)["data"]["digest"]
     assert before.metrics["train/loss"] == after.metrics["train/loss"]
     assert before.metrics["test/loss"] != after.metrics["test/loss"]
+    change(images, 1)
+    with pytest.raises(NormbenchError, match=f"run {after.id} was trained on fashionmnist"):
+        nb.evaluate(after)
+
+
+def test_files_that_change_within_a_grid_make_another_fingerprint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NORMBENCH_DATA", str(tmp_path))
+    images = write_fashion(tmp_path) / "t10k-images-idx3-ubyte"
+
+    def change_once(event: object) -> None:
+        if isinstance(event, RunEnded):
+            change(images, 2)
+
+    runs = nb.train(norm=["bn", "none"], on_event=change_once, **PICTURES)
+    digests = [recorded_details(run)["data"]["digest"] for run in runs]
+    assert digests[0] != digests[1]
+    assert runs[1].fingerprint == fingerprints([runs[1].config])[0]
 
 
 def test_files_that_change_while_they_are_read_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,16 +29,15 @@ class Contents:
 
 
 def contents_of(paths: Sequence[Path]) -> Contents:
-    """The contents of files and folders together."""
+    """The contents of files and folders together, in whatever order they are given."""
     place = paths[0] if len(paths) == 1 else Path(os.path.commonpath([path.absolute().parent for path in paths]))
-    lines, total = [], 0
-    for path in paths:
+    digest, files, total = hashlib.sha256(), 0, 0
+    for path in sorted(paths, key=lambda path: path.name):
         name = path.name if len(paths) > 1 else ""  # a single file or folder is the same under any name
-        for inside, size, digest in folder_lines(path, name) if path.is_dir() else [file_line(path, name)]:
-            total += max(size, 0)
-            lines.append(f"{inside}\0{size}\0{digest}\n")
-    text = "".join(sorted(lines)).encode("utf-8", "surrogateescape")
-    return Contents(str(place.absolute()), hashlib.sha256(text).hexdigest()[:DIGITS], len(lines), total)
+        for inside, size, content in folder_lines(path, name) if path.is_dir() else [file_line(path, name)]:
+            digest.update(f"{inside}\0{size}\0{content}\n".encode("utf-8", "surrogateescape"))
+            files, total = files + 1, total + max(size, 0)
+    return Contents(str(place.absolute()), digest.hexdigest()[:DIGITS], files, total)
 
 
 def file_line(path: Path, name: str) -> tuple[str, int, str]:
@@ -46,17 +45,18 @@ def file_line(path: Path, name: str) -> tuple[str, int, str]:
 
 
 def folder_lines(folder: Path, name: str) -> Iterator[tuple[str, int, str]]:
-    """The files of a folder and of the folders in it, links followed."""
+    """The files of a folder and of the folders in it, sorted, links followed."""
     to_see = [(str(folder), name)]
     while to_see:
         path, name = to_see.pop()
-        with os.scandir(path) as entries:
-            for entry in entries:
-                inside = f"{name}/{entry.name}"
-                if entry.is_dir():
-                    to_see.append((entry.path, inside))
-                elif entry.name not in DESKTOP_FILES:
-                    yield inside, size_of(entry), ""
+        with os.scandir(path) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+        for entry in entries:
+            inside = f"{name}/{entry.name}"
+            if entry.is_dir():
+                to_see.append((entry.path, inside))
+            elif entry.name not in DESKTOP_FILES:
+                yield inside, size_of(entry), ""
 
 
 def size_of(entry: os.DirEntry[str]) -> int:
