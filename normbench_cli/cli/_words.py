@@ -9,7 +9,6 @@ from normbench_cli.errors import UsageError
 
 LONGEST = 255  # bytes of a file's name on every system in use; no component has a longer one
 SEPARATORS = re.compile("[/\\\\,=:+]")
-SENTENCES = ("--note", "--where")  # are not made of names
 
 
 def check_words(words: Sequence[str]) -> None:
@@ -22,7 +21,7 @@ def check_words(words: Sequence[str]) -> None:
         if option.startswith("-") and option != "--note":
             raise UsageError(f"{option} is empty", "give it a value, or leave it out")
         longest = max(SEPARATORS.split(word), key=len)
-        if len(longest.encode()) > LONGEST and previous not in SENTENCES:
+        if len(longest.encode()) > LONGEST and not re.search("\\s", word):  # a sentence is not made of names
             raise UsageError(
                 f"the name {longest[:20]}... has {len(longest):,} characters", f"give a name of at most {LONGEST} bytes"
             )

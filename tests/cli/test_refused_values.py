@@ -151,5 +151,5 @@ def test_what_cannot_be_trained_is_refused_before_anything_is_recorded(
 
 
 def test_a_note_may_be_long_and_empty(normbench: RunCommand, home: Path) -> None:
-    for note in ("", "long " * 1000):
-        assert "epochs is 0" in normbench("train", "--note", note, "--epochs", "0").err
+    for words in (["--note", ""], ["--note="], ["--note", "long " * 1000], [f"--note={'long ' * 1000}"]):
+        assert "epochs is 0" in normbench("train", *words, "--epochs", "0").err
