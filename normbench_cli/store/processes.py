@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from normbench_cli.store.reading import AnyRow
+    from normbench_cli.store.schema import Run
 
 GRACE = timedelta(seconds=5)  # a run with a heartbeat this recent is not examined
 SILENCE = timedelta(hours=1)  # a process on another host cannot be seen: it counts as gone after this much silence
@@ -21,7 +22,7 @@ def this_process() -> dict[str, str | int | float]:
     return {"host": socket.gethostname(), "pid": os.getpid(), "process_started": psutil.Process().create_time()}
 
 
-def is_gone(run: AnyRow, moment: datetime, grace: timedelta = GRACE) -> bool:
+def is_gone(run: AnyRow | Run, moment: datetime, grace: timedelta = GRACE) -> bool:
     """Whether the process of a running run has disappeared."""
     silent: timedelta = moment - run.heartbeat_at
     if run.host != socket.gethostname():
