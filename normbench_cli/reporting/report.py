@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from normbench_cli.errors import DatabaseError
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.reporting import tables
 from normbench_cli.reporting.comparing import Comparisons, compare
@@ -22,7 +23,7 @@ from normbench_cli.reporting.remarks import remark_notes
 from normbench_cli.reporting.run_details import run_details
 from normbench_cli.reporting.selection import Selection, select_runs
 from normbench_cli.store import Store
-from normbench_cli.store.errors import NoDatabase
+from normbench_cli.store.errors import SEE_CHECK, NoDatabase
 from normbench_cli.store.queries import details_of, metrics_frame
 
 DEFAULT_METRICS = (
@@ -82,7 +83,12 @@ def make_report(query: ReportQuery, db: str | None = None) -> Report:
     """The report of a database (default: NORMBENCH_DB or the one in the home folder)."""
     try:
         with Store.open(db, write=False) as store:
-            return report_of(store, query)
+            try:
+                return report_of(store, query)
+            except NothingMeasured as error:
+                if damage := store.damage():  # perhaps that is why
+                    raise DatabaseError(f"{error}; {damage[0]}", SEE_CHECK) from error
+                raise
     except NoDatabase as error:
         raise NothingMeasured(str(error)) from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store.errors import DamagedValue
-from normbench_cli.store.file_errors import is_damage, unusable
+from normbench_cli.store.file_errors import SQLITE_ERRORS, is_damage, unusable
 from normbench_cli.store.reading import (
     CHUNKS_AT_ONCE,
     ROWS_AT_ONCE,
@@ -84,7 +83,7 @@ def file_problems(path: Path, query: str) -> list[str]:
         with closing(connect(path, query)) as connection:
             found = [text for (text,) in connection.execute("PRAGMA integrity_check(20)") if text != "ok"]
             lost = found or connection.execute("PRAGMA foreign_key_check").fetchall()
-    except sqlite3.Error as error:  # too damaged for the checks themselves
+    except SQLITE_ERRORS as error:  # too damaged for the checks themselves
         if not is_damage(error):
             raise DatabaseError(*unusable(f"the database {path}", path, error)) from error
         return [str(error)]
@@ -134,4 +133,4 @@ def meaning_problems(table: Table, row: AnyRow) -> Iterator[str]:
         try:
             unpack(row.data, row._mapping["count"])  # a row's `count` is a method
         except DamagedValue as error:
-            yield f"column data, of series {row.name}: {error}"
+            yield f"column data of series {row.name}: {error}"

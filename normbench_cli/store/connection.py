@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError, NoSuchModuleError
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store.errors import CHOOSE_ANOTHER
-from normbench_cli.store.file_errors import unusable
+from normbench_cli.store.file_errors import SQLITE_ERRORS, unusable
 from normbench_cli.store.location import Location
 from normbench_cli.store.schema import VERSION_TABLE, Base
 from normbench_cli.store.sqlite_file import connect, file_version
@@ -92,11 +92,11 @@ def translate_errors(location: Location) -> Iterator[None]:
     """Raise SQLAlchemy's and SQLite's errors as one-line `DatabaseError`s."""
     try:
         yield
-    except (SqlError, sqlite3.Error) as error:
+    except (SqlError, *SQLITE_ERRORS) as error:
         raise DatabaseError(*error_message(location, error)) from error
 
 
-def error_message(location: Location, error: SqlError | sqlite3.Error) -> tuple[str, str]:
+def error_message(location: Location, error: SqlError | sqlite3.Error | UnicodeDecodeError) -> tuple[str, str]:
     """What happened, and what to do about it."""
     orig = error.orig if isinstance(error, SqlError) else error
     cause = " ".join(str(orig).split())

@@ -11,11 +11,15 @@ from normbench_cli.store.errors import CHOOSE_ANOTHER, RESTORE_BACKUP
 DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_TRUNCATE}
 DAMAGED_WORDS = ("malformed", "not a database", "decode to UTF-8")
+# Python fails with the latter where SQLite's own message quotes damaged text
+SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 ENOUGH = 2**20  # bytes for the next rows and SQLite's own files
 
 
 def is_damage(error: BaseException | None) -> bool:
     """Whether the file itself is at fault."""
+    if isinstance(error, UnicodeDecodeError):
+        return True
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says more precisely what happened
     return code in DAMAGED or any(words in str(error) for words in DAMAGED_WORDS)
 

@@ -22,7 +22,7 @@ def this_process() -> dict[str, str | int | float]:
     return {"host": socket.gethostname(), "pid": os.getpid(), "process_started": psutil.Process().create_time()}
 
 
-def is_gone(run: Run | AnyRow, moment: datetime, grace: timedelta = GRACE) -> bool:
+def is_gone(run: AnyRow | Run, moment: datetime, grace: timedelta = GRACE) -> bool:
     """Whether the process of a running run has disappeared."""
     silent: timedelta = moment - run.heartbeat_at
     if run.host != socket.gethostname():

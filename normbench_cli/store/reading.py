@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.schema import Column
 
 from normbench_cli.store.errors import DamagedValue
+from normbench_cli.store.file_errors import SQLITE_ERRORS
 from normbench_cli.store.schema import Environment, Run
 from normbench_cli.store.values import column_problem
 
@@ -89,7 +90,7 @@ def row_numbers(session: Session, table: Table) -> list[int]:
             try:
                 for (number,) in raw.execute(f"SELECT rowid FROM {table.name} {source} ORDER BY rowid {order}"):
                     found.add(number)
-            except raw.DatabaseError as error:
+            except SQLITE_ERRORS as error:
                 errors.append(error)
     if errors and not found:
         raise DamagedValue(f"the table {table.name} cannot be read: {errors[0]}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store.errors import CHOOSE_ANOTHER, RESTORE_BACKUP
-from normbench_cli.store.file_errors import unusable
+from normbench_cli.store.file_errors import SQLITE_ERRORS, unusable
 from normbench_cli.store.schema import VERSION_TABLE
 from normbench_cli.store.versions import single_version
 
@@ -102,7 +102,7 @@ def file_version(path: Path) -> str | None:
                 return single_version([version for (version,) in versions], str(path))
     except OSError as error:
         raise DatabaseError(f"the database {path} cannot be read: {error.strerror}", CHOOSE_ANOTHER) from error
-    except sqlite3.DatabaseError as error:
+    except SQLITE_ERRORS as error:
         raise DatabaseError(*unusable(f"the database {path}", path, error)) from error
     if tables:
         raise DatabaseError(f"the database {path} belongs to another program", CHOOSE_ANOTHER)

@@ -2,7 +2,7 @@
 
     pytest -m benchmark tests/benchmarks/test_damaged_databases.py
 
-NORMBENCH_DAMAGES sets another number of them.
+NORMBENCH_DAMAGES sets another number of them, NORMBENCH_FIRST_DAMAGE the seed of the first.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tests.support import CommandResult, RunCommand
 
 __all__ = ["sound"]  # a fixture
 WAYS = int(os.environ.get("NORMBENCH_DAMAGES", "1000"))
+FIRST = int(os.environ.get("NORMBENCH_FIRST_DAMAGE", "0"))
 MOST_SECONDS = 20
 MORE_COMMANDS = (
     *COMMANDS,
@@ -40,6 +41,6 @@ def test_a_thousand_damages(normbench: RunCommand, sound: tuple[Path, list[str]]
         slowest = max(slowest, seconds)
         return ended
 
-    for seed in range(WAYS):
+    for seed in range(FIRST, FIRST + WAYS):
         survive(timed, sound, home, seed, MORE_COMMANDS, some=3)
     print(f"{WAYS} damages, slowest command {slowest:.1f} s")

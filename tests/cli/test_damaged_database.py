@@ -15,6 +15,7 @@ from tests import damaging
 from tests.support import CommandResult, RunCommand
 
 WAYS = 100
+PLACES = {"home", "compiled", "reports", "copy.db", "normbench.db", "normbench.db-wal", "normbench.db-shm"}
 COMMANDS = (
     ["runs", "list", "--limit", "0"],
     ["runs", "show", "RUN"],
@@ -83,12 +84,6 @@ def survive(
     if done.touched is not None and run not in done.touched:
         assert removed.code == 0, (what, removed)
     left = {item.name for item in home.iterdir()} | {item.name for item in Path().iterdir()}
-    assert left <= {
-        "home",
-        "compiled",
-        "reports",
-        "copy.db",
-        *(f"normbench.db{end}" for end in ("", "-wal", "-shm")),
-    }, (what, left)
+    assert left <= PLACES, (what, left)
     shutil.rmtree("reports", ignore_errors=True)
     Path("copy.db").unlink(missing_ok=True)
