@@ -235,7 +235,7 @@ def run_here(words: list[str]) -> tuple[int, str, str]:
         sys.argv = before
     out.flush()
     err.flush()
-    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]
     return code, texts[0], texts[1]
 
 
