@@ -94,8 +94,18 @@ def metric_notes(made: TwoSides) -> Iterator[str]:
             "Interval by t; p of the paired t-test and of the sign-flip permutation test, the latter also after Holm's "
             "correction over the table; seeds needed: for 80 % power, were the true difference the one seen."
         )
-    for limit in dict.fromkeys(limit for one in made.metrics for limit in one.difference["limits"]):
-        yield f"{limit[0].upper()}{limit[1:]}."
+    yield from limit_notes(made.metrics)
+
+
+def limit_notes(metrics: Sequence[MetricComparison]) -> Iterator[str]:
+    """What n cannot support, with the metrics' names where it is not the same for all."""
+    found: dict[str, list[str]] = {}
+    for one in metrics:
+        for limit in one.difference["limits"]:
+            found.setdefault(limit, []).append(one.metric)
+    for limit, names in found.items():
+        of = "" if len(names) == len(metrics) else f" ({', '.join(names)})"
+        yield f"{limit[0].upper()}{limit[1:]}{of}."
 
 
 def ratio_table(made: TwoSides) -> Table:
