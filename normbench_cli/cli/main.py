@@ -12,7 +12,7 @@ from typing import NoReturn
 import typer
 
 from normbench_cli import interrupts
-from normbench_cli.cli import db, doctor, profile, report, reproduce, runs, train
+from normbench_cli.cli import compare, db, doctor, profile, report, reproduce, runs, train
 from normbench_cli.cli import eval as eval_
 from normbench_cli.cli import list as list_
 from normbench_cli.cli._help import Command
@@ -50,6 +50,7 @@ app.command("eval", cls=Command, rich_help_panel=EXPERIMENTS)(eval_.evaluate)
 app.command("profile", cls=Command, rich_help_panel=EXPERIMENTS)(profile.profile)
 app.command("reproduce", cls=Command, rich_help_panel=EXPERIMENTS)(reproduce.reproduce)
 app.command("report", cls=Command, rich_help_panel=RESULTS)(report.report)
+app.command("compare", cls=Command, rich_help_panel=RESULTS)(compare.compare)
 app.add_typer(runs.app, name="runs", rich_help_panel=RESULTS)
 app.add_typer(db.app, name="db", rich_help_panel=RESULTS)
 app.command("list", cls=Command, rich_help_panel=PROGRAM)(list_.list_components)

@@ -123,6 +123,15 @@ def report(
         ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder for the files.", rich_help_panel=FILES)] = Path("reports"),
+    to: Annotated[
+        tuple[str, Path] | None,
+        typer.Option(
+            "--to",
+            metavar="TOOL FOLDER",
+            help="Write the runs with their curves for tensorboard, wandb or mlflow, offline.",
+            rich_help_panel=FILES,
+        ),
+    ] = None,
     *,
     common: Common,
 ) -> int:
@@ -133,11 +142,13 @@ def report(
       normbench report --by norm,act --across data --baseline batchnorm --where 'seed<10' --format latex
       normbench report --where norm=popnorm --at 50% --curve train/loss
     """
-    from normbench_cli.reporting import files, query, render
+    from normbench_cli.reporting import export, files, query, render
     from normbench_cli.reporting.report import make_report
 
     paths.set_plot_cache()
     formats = files.parse_formats(form if form is not None else "" if common.json else "md")
+    if to:
+        export.require(to[0])
     asked = query.ReportQuery(
         metrics=metric or [],
         by=split_names(by),
@@ -164,6 +175,9 @@ def report(
         print_document(document)
     for line in files.write_files(document, out, formats):
         hint(f"written: {line}", common.quiet)
+    if to:
+        count = export.export_runs(made.runs["id"].tolist(), *to, common.db)
+        hint(f"written for {to[0]}: {count} run{'s' * (count != 1)} in {to[1]}", common.quiet)
     return EXIT_OK
 
 

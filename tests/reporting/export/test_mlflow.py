@@ -1,0 +1,36 @@
+"""An MLflow database, read back by its client."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from normbench_cli.reporting.export import export_runs
+
+pytest.importorskip("mlflow", reason='needs pip install "normbench[mlflow]"')
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # of mlflow
+def test_a_run_is_read_back(run_id: str, tmp_path: Path) -> None:
+    import mlflow
+
+    for _ in range(2):
+        export_runs([run_id], "mlflow", tmp_path / "there")
+    client = mlflow.MlflowClient(f"sqlite:///{tmp_path / 'there' / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("normbench")
+    (run,) = client.search_runs([experiment.experiment_id])
+    assert run.data.params["norm"] == "popnorm:kappa=4"
+    assert run.data.tags["normbench.run"] == run_id
+    assert run.data.tags["versions.torch"] == "2.13"
+    assert run.info.status == "FAILED"
+
+    def history(name: str) -> list[tuple[int, float]]:
+        return [(point.step, point.value) for point in client.get_metric_history(run.info.run_id, name)]
+
+    assert history("test/accuracy") == [(1, 0.25), (2, 0.5), (3, 0.75)]
+    assert history("steps/train/loss") == [(1, 10), (2, 11), (3, 20), (4, 21), (5, 30), (6, 31)]
+    assert history("test/accuracy_bim:eps_0.03") == [(3, 0.25)]
+    assert math.isnan(history("train/loss")[-1][1])
