@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from normbench_cli.reporting.query import ReportQuery
 from normbench_cli.reporting.report import Report, report_of
 from normbench_cli.reporting.statistics import compare_paired, holm
 from normbench_cli.store import Store
+from tests.many_runs import MadeRun, enter_runs
 
 SEEDS = 8
 NOISE = [0.001, -0.002, 0.003, 0.0005, -0.001, 0.002, -0.003, 0.0015]
@@ -20,22 +21,23 @@ GAIN = {"batchnorm": 0.0, "popnorm": 0.1, "groupnorm": 0.099, "none": -0.1}
 Ask = Callable[..., Report]
 
 
+def made_runs(seeds: int) -> Iterator[MadeRun]:
+    for data, level in (("digits", 0.8), ("cifar10", 0.5)):
+        for number, (norm, gain) in enumerate(GAIN.items()):
+            for seed in range(seeds):
+                accuracy = level + gain + NOISE[(seed + number) % SEEDS]
+                status = "diverged" if (norm, data, seed) == ("popnorm", "digits", 7) else "finished"
+                values = {"test/accuracy": accuracy, "train/loss": 1 - accuracy, "odd": seed}
+                yield MadeRun({"norm": norm, "data": data, "seed": seed}, [values], status)
+
+
 @pytest.fixture
 def ask(home: object) -> Ask:
     """Four norms on two data sets, eight seeds each; seed 7 of popnorm diverged on digits."""
 
     def report(seeds: int = SEEDS, **query: Any) -> Report:
         with Store.open() as store:
-            for data, level in (("digits", 0.8), ("cifar10", 0.5)):
-                for number, (norm, gain) in enumerate(GAIN.items()):
-                    for seed in range(seeds):
-                        config = {"norm": norm, "data": data, "seed": seed, "epochs": 1}
-                        run_id = store.begin(config, repr(config), {}, argv=[])
-                        accuracy = level + gain + NOISE[(seed + number) % SEEDS]
-                        store.record(
-                            run_id, {"test/accuracy": accuracy, "train/loss": 1 - accuracy, "odd": seed}, epoch=1
-                        )
-                        store.end(run_id, "diverged" if (norm, data, seed) == ("popnorm", "digits", 7) else "finished")
+            enter_runs(store, made_runs(seeds))
             return report_of(store, ReportQuery(**query))
 
     return report
