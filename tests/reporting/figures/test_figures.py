@@ -79,7 +79,8 @@ def test_ratios_are_of_the_runs_of_one_profile(figures: Figures, store: Store) -
 
 
 def test_the_interval_of_a_ratio_holds_its_median() -> None:
-    ratio, low, high = paired_ratio(*map(np.array, ([2.0, 4.0, 5.0, 9.0], [1.0, 2.0, 4.0, 3.0])))
+    own, base = np.array([2.0, 4.0, 5.0, 9.0]), np.array([1.0, 2.0, 4.0, 3.0])
+    ratio, low, high = paired_ratio(own, base)
     assert (low, ratio, high) == (1.25, 2.0, 3.0)
 
 

@@ -31,7 +31,7 @@ GROUPS = {
 }
 
 
-SLOW = {"one": (), "twenty": pytest.mark.slow, "long": pytest.mark.slow, "odd": ()}
+SLOW = {"one": [], "twenty": [pytest.mark.slow], "long": [pytest.mark.slow], "odd": []}
 
 
 @pytest.mark.parametrize("kind", KINDS)
