@@ -8,6 +8,7 @@ A report is made in one straight line::
       -> summary             tables      mean, sd, n, minimum, maximum, 95 % interval of each group and metric
       -> Report              report      the table as text, its notes, and the curves that were asked for
       -> terminal and files  render      rows to print, JSON, Markdown, CSV; `plots` draws the curves
+      -> Document            html        what the report shows, as a page; `figures` makes its plots from runs
 
 Where a curve comes from (a raw series by step, a metric by epoch, a score by the strength of an attack) is decided in
 `curves` and `robustness`.  `tables` and `statistics/` are pure: DataFrames and numbers in, DataFrames and numbers out.

@@ -2,7 +2,8 @@
 ranks differ by less than the critical difference, so that the test does not tell them apart.
 
 Columns of the points, one a group: group, rank; runs if known.  Options: cd (the critical difference), n (how many
-data sets were ranked), across (what to call them if they are not data sets).
+data sets were ranked), across (what to call them if they are not data sets), p (of
+Friedman's test).
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def draw(figure: Figure) -> Drawing:
 def subtitle(cd: float, options: Mapping[str, Any]) -> str:
     over = f" over {options['n']} {options.get('across', 'data sets')}" if "n" in options else ""
     bars = f"; a bar joins groups less than CD = {cd:.2f} apart" if math.isfinite(cd) else ""
-    return f"mean rank{over}, 1 is best{bars}"
+    test = f"; Friedman's test that all are equal: p = {options['p']:.2g}" if "p" in options else ""
+    return f"mean rank{over}, 1 is best{bars}{test}"
 
 
 def joined_groups(ranks: Sequence[float], cd: float) -> list[tuple[int, int]]:

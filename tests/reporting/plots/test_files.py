@@ -14,7 +14,7 @@ from normbench_cli.reporting.report import Report
 from tests.reporting.plots.conftest import MakeFigure
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["curve", *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[1:])])
 def test_a_figure_becomes_svg_png_and_its_points(make_figure: MakeFigure, kind: str, tmp_path: Path) -> None:
     figure = make_figure(kind)
     figure.points["runs"] = [("aaaaaaaa",)] * len(figure.points)

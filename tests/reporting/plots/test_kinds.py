@@ -97,7 +97,7 @@ def test_the_front_is_what_nothing_else_dominates() -> None:
 
 
 def test_only_the_front_is_filled(make_figure: MakeFigure) -> None:
-    front, behind = [line for line in draw(make_figure("pareto")).axes[0].lines if line.get_marker() in "os"]
+    front, behind = [line for line in draw(make_figure("pareto")).axes[0].lines if str(line.get_marker()) in "os"]
     assert front.get_markerfacecolor() == front.get_color()
     assert behind.get_markerfacecolor() != behind.get_color()
 
