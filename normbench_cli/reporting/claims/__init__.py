@@ -8,8 +8,8 @@
     judge.py      a claim and a frame -> a Judgement
 
 A claim is decided by the 95 % interval of its quantity: it holds if the whole interval is inside the claim's bounds,
-and does not if the whole interval is outside. Otherwise, and where the pairs are so few that the sign-flip
-permutation test could call nothing significant, there is not enough evidence.
+and does not if the whole interval is outside.  Otherwise, and where the pairs are so few that the sign-flip permutation
+test could call nothing significant, there is not enough evidence.
 """
 
 from normbench_cli.reporting.claims.judge import judge

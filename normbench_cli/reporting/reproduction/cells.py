@@ -37,9 +37,9 @@ def measure_cells(
     store: Store, suites: Iterable[Suite], scale: Scale, recorded: Mapping[Place, str]
 ) -> dict[tuple[str, str, str], Measured]:
     """The measured number of each suite, row and column."""
-    frame = runs_frame(store)
-    status = dict(zip(frame["id"], frame["status"], strict=True))
-    folds = {run_id: config.get("folds", 0) for run_id, config in zip(frame["id"], frame["config"], strict=True)}
+    runs = runs_frame(store).to_dict("records")
+    status = {str(run["id"]): str(run["status"]) for run in runs}
+    folds = {str(run["id"]): int(run["config"].get("folds", 0)) for run in runs}
     chosen = list(suites)
     names = {name for suite in chosen for cell in suite.cells for name in (scale.metric(cell), cell.sd) if name}
     values: dict[str, dict[str, float]] = {}

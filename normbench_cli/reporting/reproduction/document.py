@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from normbench_cli.reporting.claims import Judgement, judge
 from normbench_cli.reporting.claims.frame import claims_frame
+from normbench_cli.reporting.claims.judgement import nothing
 from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
 from normbench_cli.reporting.head import make_head
 from normbench_cli.reporting.reproduction.cells import Measured, measure_cells
@@ -40,7 +41,7 @@ def make_document(
     """missing: why a cell has no run.  details: what is known of each run, for a page that shows it."""
     measured = measure_cells(store, suites, scale, recorded)
     rows = {suite.name: list(compared_rows(suite, measured)) for suite in suites}
-    judged = judge_claims(store, suites, recorded)
+    judged = judge_claims(store, suites, scale, recorded)
     ids = list(dict.fromkeys(recorded.values()))
     frame = runs_frame(store)
     blocks: list[Table | Figure | Paragraph] = []
@@ -114,15 +115,20 @@ def notes_of(suite: Suite, scale: Scale, cells: Sequence[SuiteCell]) -> Iterator
         yield f"{kind}: {note}"
 
 
-def judge_claims(store: Store, suites: Sequence[Suite], recorded: Mapping[Place, str]) -> list[tuple[Claim, Judgement]]:
-    """The claims that can be decided by these suites."""
+def judge_claims(
+    store: Store, suites: Sequence[Suite], scale: Scale, recorded: Mapping[Place, str]
+) -> list[tuple[Claim, Judgement]]:
+    """The claims that can be decided by these suites; on stand-ins they are computed, but nothing is decided."""
     names = {suite.name for suite in suites}
     claims = [claim for claim in all_claims() if set(claim.suites) <= names]
     if not claims:
         return []
     metrics = sorted({name for claim in claims for name in (claim.metric, claim.other) if name})
     frame = claims_frame(store, suites, recorded, metrics)
-    return [(claim, judge(claim, frame[frame["suite"].isin(claim.suites)])) for claim in claims]
+    judged = [(claim, judge(claim, frame[frame["suite"].isin(claim.suites)])) for claim in claims]
+    if scale.name == "smoke":
+        return [(claim, nothing(f"on stand-ins: {found.test}", found.n)) for claim, found in judged]
+    return judged
 
 
 def claims_table(judged: Sequence[tuple[Claim, Judgement]], scale: Scale) -> Table:
