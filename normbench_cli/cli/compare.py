@@ -11,6 +11,7 @@ from normbench_cli.cli._document import print_document
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import hint, print_json
 from normbench_cli.errors import EXIT_OK
+from normbench_cli.reporting import files
 
 VALUES, FILES = "What is compared", "Files"
 HELP_OF_A = "A run, by id or the beginning of one, or a filter: norm=batchnorm, 'norm=popnorm and act=relu'."
@@ -70,7 +71,6 @@ def compare(
       normbench compare norm=batchnorm 'norm=popnorm:kappa=4 and seed<10' --metric test/accuracy --format html
     """
     from normbench_cli.reporting import compare as compared
-    from normbench_cli.reporting import files
 
     formats = files.parse_formats(form)
     made = compared.compare(compared.CompareQuery((a, b), metric or [], curve or [], kind), common.db)

@@ -27,20 +27,18 @@ def upgrade(common: Common) -> int:
       normbench db upgrade
       normbench db upgrade --db results.db
     """
-    from normbench_cli.store import location, schema, upgrade
-
-    place = location.parse_location(paths.database(common.db))
+    place = store.location.parse_location(paths.database(common.db))
     with interrupts.raised():
-        before, backup = upgrade.upgrade(place)
+        before, backup = store.upgrade.upgrade(place)
     if common.json:
-        print_json({"database": place.shown, "from": before, "to": schema.HEAD, "backup": backup})
+        print_json({"database": place.shown, "from": before, "to": store.schema.HEAD, "backup": backup})
     elif before is None:
-        echo(f"made {place.shown} (schema {schema.HEAD})")
-    elif before == schema.HEAD:
-        echo(f"{place.shown} is up to date (schema {schema.HEAD})")
+        echo(f"made {place.shown} (schema {store.schema.HEAD})")
+    elif before == store.schema.HEAD:
+        echo(f"{place.shown} is up to date (schema {store.schema.HEAD})")
     else:
         saved = f"; backup: {backup}" if backup else ""
-        echo(f"upgraded {place.shown} from schema {before} to {schema.HEAD}{saved}")
+        echo(f"upgraded {place.shown} from schema {before} to {store.schema.HEAD}{saved}")
     return EXIT_OK
 
 
@@ -53,10 +51,8 @@ def check(common: Common) -> int:
       normbench db check
       normbench db check --json
     """
-    from normbench_cli.store.check import check_database
-
     with store.Store.open(common.db, write=False, sweep=False) as opened:
-        health = check_database(opened)
+        health = store.check.check_database(opened)
         shown = opened.location.shown
     sound = not health.problems
     if common.json:
@@ -90,11 +86,9 @@ def backup(
       normbench db backup
       normbench db backup results-before.db
     """
-    from normbench_cli.store import backup, location
-
-    place = location.parse_location(paths.database(common.db))
+    place = store.location.parse_location(paths.database(common.db))
     with interrupts.raised():
-        made = backup.backup(place, dest)
+        made = store.backup.backup(place, dest)
     if common.json:
         print_json({"database": place.shown, "backup": made})
     else:
@@ -111,9 +105,7 @@ def path(common: Common) -> int:
       normbench db path
       sqlite3 "$(normbench db path)" "SELECT id, norm FROM runs"
     """
-    from normbench_cli.store import location
-
-    place = location.parse_location(paths.database(common.db))
+    place = store.location.parse_location(paths.database(common.db))
     shown = str(place.path or place.shown)
     if common.json:
         print_json({"database": shown, "exists": place.path.exists() if place.path else None})

@@ -138,7 +138,6 @@ def report(
     """Compare recorded runs, grouped by the settings that vary: mean ± sd (n) over the seeds.
 
     Examples:
-      normbench report --metric test/accuracy --by norm,act
       normbench report --by norm,act --across data --baseline batchnorm --where 'seed<10' --format latex
       normbench report --where norm=popnorm --at 50% --curve train/loss
     """

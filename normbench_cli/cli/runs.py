@@ -59,16 +59,16 @@ def list_runs(
       normbench runs list --status failed
       normbench runs list --where 'norm=popnorm and test/accuracy > 0.9' --limit 0
     """
-    from normbench_cli.store import queries
-
     if status is not None and status not in STATUSES:
         raise UsageError(f"'{status}' is not the status of a run", suggest(status, list(STATUSES)))
     accepted = parse_where(where or [])
     try:
         with store.Store.open(common.db, write=False) as opened:
-            found = queries.runs_frame(opened, status=status, tag=tag, where=accepted)
+            found = store.queries.runs_frame(opened, status=status, tag=tag, where=accepted)
             frame = found.head(limit or len(found))
-            values = queries.metrics_frame(opened, frame["id"].tolist(), None if common.json else ["test/accuracy"])
+            values = store.queries.metrics_frame(
+                opened, frame["id"].tolist(), None if common.json else ["test/accuracy"]
+            )
             damage = opened.damage()
     except NoDatabase as error:
         if common.json:
@@ -126,12 +126,10 @@ def show_run(run: _options.RunId, *, common: Common) -> int:
       normbench runs show d322c4f1
       normbench runs show d322 --json
     """
-    from normbench_cli.store import queries
-
     with store.Store.open(common.db, write=False) as opened:
         found = opened.find(run)
         metrics = opened.latest_metrics(found.id)
-        curve = queries.metrics_frame(opened, [found.id], curve=True)
+        curve = store.queries.metrics_frame(opened, [found.id], curve=True)
     epochs = curve.pivot(index="epoch", columns="metric", values="value")
     if common.json:
         by_epoch = [{"epoch": int(epoch), "metrics": row.dropna().to_dict()} for epoch, row in epochs.iterrows()]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from normbench_cli import paths
+from normbench_cli import paths, store
 from normbench_cli.config import REGISTRIES, RunConfig, make_config
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.identity import fingerprints
@@ -92,11 +92,9 @@ def by_fingerprint(configs: Iterable[RunConfig]) -> dict[str, RunConfig]:
 
 def newest_runs(fingerprints: Iterable[str], db: str | None) -> dict[str, tuple[str, str]]:
     """Fingerprint -> id and status of what is recorded; nothing if there is no database yet."""
-    from normbench_cli.store import Store
-
     try:
-        with Store.open(db, write=False) as store:
-            return store.newest_runs(fingerprints)
+        with store.Store.open(db, write=False) as opened:
+            return opened.newest_runs(fingerprints)
     except NoDatabase:
         return {}
 

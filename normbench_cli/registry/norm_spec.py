@@ -15,7 +15,8 @@ from normbench_cli.errors import UsageError
 from normbench_cli.registry.entry import Entry
 from normbench_cli.registry.facts import NormFacts
 from normbench_cli.registry.parameters import REQUIRED, Parameter
-from normbench_cli.registry.registry import Registry, Spec
+from normbench_cli.registry.parsed_spec import Spec
+from normbench_cli.registry.registry import Registry
 from normbench_cli.registry.spec import split_joined
 from normbench_cli.registry.trust import USER, Trust
 

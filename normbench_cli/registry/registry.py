@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
@@ -22,26 +21,12 @@ from normbench_cli.registry.outside import (
     refusals_in_one_line,
 )
 from normbench_cli.registry.parameters import REQUIRED, Parameter
+from normbench_cli.registry.parsed_spec import Spec
 from normbench_cli.registry.source import Unreadable, parse_module, source_file
-from normbench_cli.registry.spec import first_line, join_spec, read_value, split_spec, suggest
+from normbench_cli.registry.spec import first_line, read_value, split_spec, suggest
 from normbench_cli.registry.trust import USER, Trust
 
 ComponentT = TypeVar("ComponentT", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True)
-class Spec(Generic[FactsT]):
-    """A component with its parameters in canonical form: typed, sorted, defaults left out.
-
-    written: the parameters that the text sets, those at their default included.
-    """
-
-    entry: Entry[FactsT]
-    params: Mapping[str, Any] = field(default_factory=dict)
-    written: frozenset[str] = field(default=frozenset(), compare=False)
-
-    def __str__(self) -> str:
-        return join_spec(self.entry.name, dict(sorted(self.params.items())))
 
 
 class Registry(Generic[FactsT]):

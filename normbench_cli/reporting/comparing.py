@@ -14,6 +14,7 @@ import pandas as pd
 from normbench_cli.config import REGISTRIES
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import format_value, suggest
+from normbench_cli.reporting import statistics
 from normbench_cli.reporting.selection import Selection
 from normbench_cli.store.metric_names import higher_is_better
 
@@ -99,8 +100,6 @@ def tied_groups(
     selection: Selection, paired: pd.DataFrame, across: Sequence[str]
 ) -> tuple[frozenset[Key], tuple[str, ...]]:
     """The groups that the test does not find different from the best; and why it could not, where it could not."""
-    from normbench_cli.reporting.statistics import compare_groups
-
     found: list[Key] = []
     limits: dict[str, None] = {}
     for metric, values in paired.dropna().groupby("metric", sort=False):
@@ -111,7 +110,7 @@ def tied_groups(
             part = part[part["group"].isin(runs[runs > 1].index)]  # a single run is no test
             groups = part["group"].nunique()
             if groups > 1:
-                ties = compare_groups(part, higher_is_better=bool(higher)).ties
+                ties = statistics.compare_groups(part, higher_is_better=bool(higher)).ties
                 found += [(int(str(group)), str(metric)) for group in ties]
                 limits |= dict.fromkeys(limit_of_ties(int(runs.max()), groups))
     return frozenset(found), tuple(limits)
@@ -119,14 +118,13 @@ def tied_groups(
 
 def limit_of_ties(n: int, groups: int) -> Iterator[str]:
     """Why no group can be told from the best, where n seeds are too few for that."""
-    from normbench_cli.reporting.statistics.paired import LEVEL
-    from normbench_cli.reporting.statistics.power import seeds_for_level, smallest_p_value
-
     pairs = groups * (groups - 1) // 2
-    if smallest_p_value(n) * pairs > LEVEL:
+    smallest = statistics.smallest_p_value(n)
+    if smallest * pairs > statistics.LEVEL:
+        seeds = statistics.seeds_for_level(statistics.LEVEL / pairs)
         yield (
-            f"with n={n} the permutation test cannot go below p={smallest_p_value(n):.3g}, so over the {pairs} pairs of"
-            f" {groups} groups it tells none from the best: that takes at least {seeds_for_level(LEVEL / pairs)} seeds"
+            f"with n={n} the permutation test cannot go below p={smallest:.3g}, so over the {pairs} pairs of {groups} "
+            f"groups it tells none from the best: that takes at least {seeds} seeds"
         )
 
 
@@ -155,17 +153,13 @@ def baseline_differences(
 ) -> dict[Key, dict[str, Any]]:
     """Each group against the one that has the baseline's value and is otherwise the same; p-values are corrected by
     Holm over all of them, a metric at a time."""
-    from normbench_cli.reporting.statistics import holm
-    from normbench_cli.reporting.statistics.groups import by_seed, compared
-    from normbench_cli.reporting.statistics.paired import LEVEL
-
     references = dict(baseline_groups(selection, setting, value))
     found: dict[Key, dict[str, Any]] = {}
     for metric, part in paired.groupby("metric", sort=False):
-        seeds = by_seed(part)
+        seeds = statistics.by_seed(part)
         pairs = [(group, base) for group, base in references.items() if group in seeds and base in seeds]
-        rows = [compared(seeds[group], seeds[base], LEVEL, len(pairs)) for group, base in pairs]
-        corrected = holm([row["p_permutation"] for row in rows])
+        rows = [statistics.compared(seeds[group], seeds[base], statistics.LEVEL, len(pairs)) for group, base in pairs]
+        corrected = statistics.holm([row["p_permutation"] for row in rows])
         for (group, _), row, p in zip(pairs, rows, corrected, strict=True):
             found[group, str(metric)] = row | {"p_holm": p}
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 from normbench_cli import disk, paths
@@ -12,7 +13,7 @@ from normbench_cli.printable import printable
 from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting.document import Document, Figure
 from normbench_cli.reporting.plots import write_figure
-from normbench_cli.reporting.writers.data import require_parquet, to_csv, to_json, to_parquet
+from normbench_cli.reporting.writers.data import to_csv, to_json
 from normbench_cli.reporting.writers.latex import to_latex
 from normbench_cli.reporting.writers.markdown import to_markdown
 
@@ -21,6 +22,17 @@ def to_html(document: Document) -> str:
     from normbench_cli.reporting.html import to_html as make_page
 
     return make_page(document)
+
+
+def require_parquet() -> None:
+    if find_spec("pyarrow") is None:
+        raise UsageError("--format parquet needs the package pyarrow", 'pip install "normbench[parquet]"')
+
+
+def to_parquet(document: Document) -> bytes:
+    from normbench_cli.reporting.writers import parquet
+
+    return parquet.to_parquet(document)
 
 
 FORMATS: dict[str, Callable[[Document], str | bytes]] = {

@@ -20,18 +20,20 @@ Alembic (``migrations/``), after a `backup`.  `check` looks for damage, `process
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from normbench_cli.store import backup, check, location, queries, schema, upgrade
     from normbench_cli.store.store import Store
 
-__all__ = ["Store"]
+__all__ = ["Store", "backup", "check", "location", "queries", "schema", "upgrade"]
 
 
 def __getattr__(name: str) -> object:
-    """`Store` on first use, because it loads SQLAlchemy; `store.status` and `store.metric_names` load nothing."""
+    """`Store` and these modules on first use: they load SQLAlchemy.  `store.status` and `store.metric_names` do not."""
     if name == "Store":
-        from normbench_cli.store.store import Store
-
-        return Store
+        return import_module("normbench_cli.store.store").Store
+    if name in __all__:
+        return import_module(f"normbench_cli.store.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -148,7 +148,7 @@ def test_an_allowed_package_gives_no_access_to_what_others_define(normbench: Run
     assert not Path("escaped").exists()
 
 
-@pytest.mark.parametrize("name", ["evil.sub", "evil:Thing", "", "a b", "../evil"])
+@pytest.mark.parametrize("name", ["evil.sub", "evil:Thing", "a b", "../evil"])
 def test_what_is_allowed_is_the_name_of_a_package(normbench: RunCommand, name: str) -> None:
     ended = normbench("eval", "0000", "--allow", name)
     assert (ended.code, ended.err.count("\n")) == (2, 1)

@@ -60,7 +60,7 @@ def lines_of(text: str) -> list[str]:
 def test_the_summary_of_train_breaks_no_id_and_no_name(shown: Callable[..., str], width: int) -> None:
     norms = ["augnorm:phi=1.5", "augnorm:phi=1.2", "popnorm:kappa=8,remove=none", "weightstandardization+groupnorm"]
     results = [
-        RunResult(f"d322c4f{seed}", "finished", RunConfig(norm=norm, seed=seed), METRICS)
+        RunResult(f"d322c4f{seed}", "finished", RunConfig(norm=norm, seed=seed), METRICS, fingerprint="f")
         for seed, norm in enumerate(norms)
     ]
     text = shown(width, lambda: print_results(results))

@@ -58,7 +58,7 @@ def test_files_that_are_not_there_are_no_error(name: str, data_folder: Path) -> 
 
 def test_only_data_sets_without_files_are_embedded() -> None:
     embedded = [name for name in DATASETS.entries if is_embedded(name)]
-    assert embedded == ["digits", "shifted_digits"]
+    assert embedded == ["digits", "shifted_digits", "toy_graphs"]
 
 
 def test_looking_at_data_loads_no_torch(data_folder: Path) -> None:

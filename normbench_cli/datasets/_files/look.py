@@ -10,7 +10,7 @@ from normbench_cli.paths import data_root
 from normbench_cli.registry import DATASETS
 from normbench_cli.registry.outside import import_component
 from normbench_cli.registry.parameters import REQUIRED
-from normbench_cli.registry.registry import Spec
+from normbench_cli.registry.parsed_spec import Spec
 
 Key = tuple[str, Path, Path]
 _seen: dict[Key, Contents | None] = {}

@@ -10,6 +10,7 @@ import pandas as pd
 from normbench_cli.config import FIELDS
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import suggest
+from normbench_cli.reporting import statistics
 from normbench_cli.reporting.document import Figure
 from normbench_cli.reporting.figures.groups import labels_of, summarized, usual_metric, values_of
 from normbench_cli.reporting.figures.query import PlotQuery
@@ -20,8 +21,6 @@ from normbench_cli.store import Store
 
 
 def make_ranks(store: Store, selection: Selection, plot: PlotQuery) -> Iterator[Figure]:
-    from normbench_cli.reporting.statistics import friedman
-
     across = plot.options.get("across", "data")
     if across not in FIELDS:
         raise UsageError(
@@ -32,7 +31,7 @@ def make_ranks(store: Store, selection: Selection, plot: PlotQuery) -> Iterator[
         values = values_of(store, selection, metric)
         means = summarized(values.assign(group=values["group"].map(labels)), ["group", across])
         table = means.pivot(index=across, columns="group", values="mean")
-        found = friedman(table, higher_is_better=higher_is_better(metric))
+        found = statistics.friedman(table, higher_is_better=higher_is_better(metric))
         if found.datasets < 2 or table.shape[1] < 2:
             raise NothingMeasured(
                 f"a ranking needs two groups or more that were all measured on two values of {across} or more",

@@ -15,7 +15,7 @@ ODD = "test/accuracy@bim:eps=0.03"
 @pytest.fixture
 def run_id(home: Path) -> str:
     """Three epochs of two steps each; the last loss is not a number."""
-    settings = {"norm": "popnorm:kappa=4", "act": "relu", "seed": 3, "lr": 0.1, "amp": False, "widths": [1, 2]}
+    settings = {"norm": "popnorm:kappa=4", "act": "relu", "seed": 3, "lr": 0.1, "compile": False, "widths": [1, 2]}
     with Store.open() as store:
         found = store.begin(settings, "f", {"versions": {"torch": "2.13"}}, argv=["train", "--seed", "3"])
         for epoch in (1, 2, 3):

@@ -32,7 +32,7 @@ def test_an_unknown_tool_is_a_usage_error(normbench: RunCommand, run_id: str) ->
 
 def test_report_writes_for_a_tool(normbench: RunCommand, run_id: str, tmp_path: Path) -> None:
     pytest.importorskip("tensorboard", reason='needs pip install "normbench[tensorboard]"')
-    ended = normbench("report", "--format", "", "--to", "tensorboard", "there")
+    ended = normbench("report", "--json", "--to", "tensorboard", "there")
     assert ended.code == 0, ended.err
     assert ended.err == "written for tensorboard: 1 run in there\n"
     assert [path.name for path in (tmp_path / "there").iterdir()] == [run_id]

@@ -42,7 +42,7 @@ def test_settings_and_status_are_hyperparameters(run_id: str, tmp_path: Path) ->
     start = metadata.parse_session_start_info_plugin_data(content[metadata.SESSION_START_INFO_TAG].plugin_data.content)
     assert start.hparams["norm"].string_value == "popnorm:kappa=4"
     assert start.hparams["lr"].number_value == 0.1
-    assert start.hparams["amp"].bool_value is False
+    assert start.hparams["compile"].bool_value is False
     end = metadata.parse_session_end_info_plugin_data(content[metadata.SESSION_END_INFO_TAG].plugin_data.content)
     assert end.status == api_pb2.STATUS_FAILURE
     columns = metadata.parse_experiment_plugin_data(content[metadata.EXPERIMENT_TAG].plugin_data.content)

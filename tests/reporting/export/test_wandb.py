@@ -39,7 +39,7 @@ def test_a_run_is_read_back_and_nothing_is_written_elsewhere(run_id: str, tmp_pa
     (file,) = (tmp_path / "there").rglob(f"run-{run_id}.wandb")
     found = records(file)
     config = values(next(record.run.config.update for record in found if record.HasField("run")))
-    assert (config["norm"], config["lr"], config["amp"]) == ("popnorm:kappa=4", 0.1, False)
+    assert (config["norm"], config["lr"], config["compile"]) == ("popnorm:kappa=4", 0.1, False)
     history = [values(record.history.item) for record in found if record.HasField("history")]
     accuracy = [(row["epoch"], row["test/accuracy"]) for row in history if "test/accuracy" in row]
     assert accuracy == [(1, 0.25), (2, 0.5), (3, 0.75)]

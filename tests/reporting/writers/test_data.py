@@ -15,8 +15,8 @@ import pytest
 
 from normbench_cli.errors import UsageError
 from normbench_cli.reporting.document import Cell, Document, Table
-from normbench_cli.reporting.files import parse_formats
-from normbench_cli.reporting.writers.data import records_of, to_csv, to_json, to_parquet
+from normbench_cli.reporting.files import parse_formats, to_parquet
+from normbench_cli.reporting.writers.data import records_of, to_csv, to_json
 from tests.reporting.documents import HEAD, NASTY, document_of
 
 RECORDS: list[dict[str, Any]] = [
