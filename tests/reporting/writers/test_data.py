@@ -80,7 +80,7 @@ def test_columns_of_mixed_values_become_text_in_parquet() -> None:
 def test_without_pyarrow_parquet_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     find: Any = importlib.util.find_spec
     monkeypatch.setattr(
-        "normbench_cli.reporting.writers.data.find_spec", lambda name: None if name == "pyarrow" else find(name)
+        "normbench_cli.reporting.files.find_spec", lambda name: None if name == "pyarrow" else find(name)
     )
     with pytest.raises(UsageError, match=r"needs the package pyarrow; pip install"):
         parse_formats("parquet")
