@@ -181,7 +181,7 @@ def test_drop_path_keeps_the_expectation_and_follows_the_seed() -> None:
 
 @pytest.mark.parametrize("model", ["mlp:width=0", "efficientnetb0:dropout=1", "efficientnetb0:drop_connect=-1"])
 def test_invalid_parameters_are_refused(model: str) -> None:
-    with pytest.raises(UsageError, match=r"is (0; give 1 to|1\.0; give 0 or more and below 1|-1\.0; give 0)"):
+    with pytest.raises(UsageError, match=r"; give (0 or more and below 1|1 to)"):
         MODELS.build(model)
 
 

@@ -52,7 +52,7 @@ def outside(bounds: Bounds) -> st.SearchStrategy[float]:
 
 
 @pytest.mark.parametrize(("registry", "component", "name", "parameter"), NUMBERS)
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_no_component_accepts_a_number_outside_its_bounds(
     registry: Any, component: str, name: str, parameter: Parameter, data: st.DataObject
@@ -69,7 +69,7 @@ def test_no_component_accepts_a_number_outside_its_bounds(
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_no_setting_accepts_a_number_outside_its_bounds(name: str, data: st.DataObject) -> None:
     value = data.draw(outside(FIELDS[name].metadata["bounds"]))
