@@ -23,7 +23,9 @@ def make_bars(store: Store, selection: Selection, plot: PlotQuery) -> Iterator[F
     labels = labels_of(selection, [part])
     for metric in usual_metric(store, selection, plot.metrics):
         values = values_of(store, selection, metric)
-        values = values.assign(group=values["group"].map(labels), part=values[part].map(format_value) if part else "")
+        values = values.assign(
+            group=values["group"].map(labels), part=f"{part} " + values[part].map(format_value) if part else ""
+        )
         points = summarized(values, ["group", "part"])
         options = {"metric": metric, **group_options(selection, [part])}
         yield Figure(metric, f"bars-{metric}", "bars", points, options)

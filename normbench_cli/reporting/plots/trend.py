@@ -20,6 +20,7 @@ from normbench_cli.reporting.plots.numbers import factor_of, finite, heading, va
 from normbench_cli.reporting.plots.style import INK, group_style
 
 untyped_dates: Any = dates
+FEW_DAYS = 5
 DAY = 0.5  # days on either side of a single night
 
 
@@ -75,10 +76,13 @@ def draw_group(axes: Axes, number: int, part: pd.DataFrame) -> Line2D:
 def set_dates(axes: Axes, days: pd.Series) -> None:
     if days.min() == days.max():
         axes.set_xlim(days.min() - DAY, days.max() + DAY)
-    few = days.max() - days.min() < 5  # a tick a day; between days there is nothing
-    locator = untyped_dates.DayLocator() if few else untyped_dates.AutoDateLocator(minticks=2, maxticks=6)
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(untyped_dates.ConciseDateFormatter(locator))
+    if days.max() - days.min() < FEW_DAYS:  # a tick a day: between days there is nothing
+        axes.xaxis.set_major_locator(untyped_dates.DayLocator())
+        axes.xaxis.set_major_formatter(untyped_dates.DateFormatter("%Y-%m-%d" if days.nunique() == 1 else "%b %d"))
+    else:
+        locator = untyped_dates.AutoDateLocator(minticks=2, maxticks=6)
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(untyped_dates.ConciseDateFormatter(locator))
 
 
 def mark_text(metric: str, group: str, row: Any) -> str:

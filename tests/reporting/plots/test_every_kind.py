@@ -22,7 +22,8 @@ GROUPS = {
         f"popnorm:kappa={number},remove=none,order=remove_first sigmoid resnet101 cifar100" for number in range(9)
     ],
     "odd": [
-        "$x^2$ $\\frac",
+        "$x^2$ it",
+        "$\\frac$",
         "_hidden",
         "<script>alert(1)</script> & --> ]]>",
         "名前\U0001f600\x0b",

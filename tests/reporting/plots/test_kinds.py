@@ -133,6 +133,11 @@ def test_a_regression_is_ringed_and_named(make_figure: MakeFigure) -> None:
     assert drawing.marks[1].text.endswith("regression")
 
 
+def test_a_trend_of_few_days_has_a_tick_a_day(make_figure: MakeFigure) -> None:
+    ticks = [label.get_text() for label in axes_of(make_figure("trend")).get_xticklabels()]
+    assert ticks == ["Mar 01", "Mar 02"]
+
+
 def test_a_ratio_has_its_interval_and_a_line_at_one(make_figure: MakeFigure) -> None:
     drawing = drawing_of(make_figure("ratios", ["popnorm"]))
     assert drawing.marks[0].text == "popnorm at 8x4: 1.5 (1.4 to 1.7)"
