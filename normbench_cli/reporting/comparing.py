@@ -50,10 +50,10 @@ def compare(
     if not test and wanted is None:
         return Comparisons(best)
     paired = paired_values(selection, values)
-    ties = frozenset(tied_groups(selection, paired, across)) - best if test else frozenset()
+    ties, too_few = tied_groups(selection, paired, across) if test else (frozenset[Key](), ())
     differences = baseline_differences(selection, paired, *wanted) if wanted else {}
     limits = dict.fromkeys(sentence for found in differences.values() for sentence in found["limits"])
-    return Comparisons(best, ties, differences, wanted, tuple(limits))
+    return Comparisons(best, ties - best, differences, wanted, (*too_few, *limits))
 
 
 def blocks(selection: Selection, fields: Sequence[str]) -> list[list[int]]:
@@ -95,16 +95,39 @@ def paired_values(selection: Selection, values: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([joined[joined["status"] == "finished"], *missing])[["group", "metric", "seed", "value"]]
 
 
-def tied_groups(selection: Selection, paired: pd.DataFrame, across: Sequence[str]) -> Iterator[Key]:
+def tied_groups(
+    selection: Selection, paired: pd.DataFrame, across: Sequence[str]
+) -> tuple[frozenset[Key], tuple[str, ...]]:
+    """The groups that the test does not find different from the best; and why it could not, where it could not."""
     from normbench_cli.reporting.statistics import compare_groups
 
-    for metric, found in paired.groupby("metric", sort=False):
+    found: list[Key] = []
+    limits: dict[str, None] = {}
+    for metric, values in paired.dropna().groupby("metric", sort=False):
         higher = higher_is_better(str(metric))
         for block in blocks(selection, [*across, "data"]) if higher is not None else []:
-            part = found[found["group"].isin(block)]
-            repeated = part.dropna()["group"].value_counts().gt(1)  # a single run is no test
-            ties = compare_groups(part, higher_is_better=bool(higher)).ties if repeated.sum() > 1 else ()
-            yield from ((int(str(group)), str(metric)) for group in ties if repeated.get(group, False))
+            part = values[values["group"].isin(block)]
+            runs = part["group"].value_counts()
+            part = part[part["group"].isin(runs[runs > 1].index)]  # a single run is no test
+            groups = part["group"].nunique()
+            if groups > 1:
+                ties = compare_groups(part, higher_is_better=bool(higher)).ties
+                found += [(int(str(group)), str(metric)) for group in ties]
+                limits |= dict.fromkeys(limit_of_ties(int(runs.max()), groups))
+    return frozenset(found), tuple(limits)
+
+
+def limit_of_ties(n: int, groups: int) -> Iterator[str]:
+    """Why no group can be told from the best, where n seeds are too few for that."""
+    from normbench_cli.reporting.statistics.paired import LEVEL
+    from normbench_cli.reporting.statistics.power import seeds_for_level, smallest_p_value
+
+    pairs = groups * (groups - 1) // 2
+    if smallest_p_value(n) * pairs > LEVEL:
+        yield (
+            f"with n={n} the permutation test cannot go below p={smallest_p_value(n):.3g}, so over the {pairs} pairs of"
+            f" {groups} groups it tells none from the best: that takes at least {seeds_for_level(LEVEL / pairs)} seeds"
+        )
 
 
 def find_baseline(text: str, selection: Selection) -> tuple[str, Any]:
@@ -132,16 +155,24 @@ def baseline_differences(
 ) -> dict[Key, dict[str, Any]]:
     """Each group against the one that has the baseline's value and is otherwise the same; p-values are corrected by
     Holm over all of them, a metric at a time."""
-    from normbench_cli.reporting.statistics import compare_groups, holm
+    from normbench_cli.reporting.statistics import holm
+    from normbench_cli.reporting.statistics.groups import by_seed, compared
+    from normbench_cli.reporting.statistics.paired import LEVEL
 
+    references = dict(baseline_groups(selection, setting, value))
     found: dict[Key, dict[str, Any]] = {}
     for metric, part in paired.groupby("metric", sort=False):
-        rows: dict[Key, dict[str, Any]] = {}
-        for block in blocks(selection, [name for name in selection.fields if name != setting]):
-            base = [group for group in block if selection.groups.loc[group, setting] == value]
-            if base and len(block) > 1:
-                table = compare_groups(part[part["group"].isin(block)], base[0]).table
-                rows |= {(int(str(group)), str(metric)): row for group, row in table.to_dict("index").items()}
-        corrected = holm([row["p_permutation"] for row in rows.values()])
-        found |= {key: row | {"p_holm": p} for (key, row), p in zip(rows.items(), corrected, strict=True)}
+        seeds = by_seed(part)
+        pairs = [(group, base) for group, base in references.items() if group in seeds and base in seeds]
+        rows = [compared(seeds[group], seeds[base], LEVEL, len(pairs)) for group, base in pairs]
+        corrected = holm([row["p_permutation"] for row in rows])
+        for (group, _), row, p in zip(pairs, rows, corrected, strict=True):
+            found[group, str(metric)] = row | {"p_holm": p}
     return found
+
+
+def baseline_groups(selection: Selection, setting: str, value: Any) -> Iterator[tuple[int, int]]:
+    """Each other group, with the group that has the baseline's value and otherwise its own settings."""
+    for block in blocks(selection, [name for name in selection.fields if name != setting]):
+        base = [group for group in block if selection.groups.loc[group, setting] == value]
+        yield from ((group, base[0]) for group in block if base and group != base[0])

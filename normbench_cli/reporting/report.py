@@ -162,10 +162,9 @@ def comparison_notes(comparisons: Comparisons, query: ReportQuery) -> list[str]:
     if comparisons.differences:
         notes.append(
             "Differences: mean over pairs with equal seed, 95 % interval by t, p of the sign-flip permutation test"
-            " after Holm's correction over the table."
+            " after Holm's correction over the differences of a metric."
         )
-    limits = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in comparisons.limits]
-    return notes + limits
+    return notes + [f"Limits: {'; '.join(comparisons.limits)}."] * bool(comparisons.limits)
 
 
 def common_note(selection: Selection) -> list[str]:

@@ -67,7 +67,8 @@ def select_runs(store: Store, query: ReportQuery) -> Selection:
     varying = tables.varying_fields(runs)
     usual = [*GRID_FIELDS, *(name for name in varying if name not in GRID_FIELDS)]
     fields = list(query.by) or [name for name in usual if name not in query.across]
-    shown = list(query.by) or [name for name in varying if name not in query.across]
+    telling = [name for name in query.by if runs[name].nunique(dropna=False) > 1] or list(query.by)
+    shown = telling or [name for name in varying if name not in query.across]
     shown = shown or [name for name in SHOWN_BY_DEFAULT if name not in query.across]
     fields += query.across
     runs, groups = tables.assign_groups(runs, fields)

@@ -25,7 +25,7 @@ def test_format_names_are_checked() -> None:
     assert parse_formats(" md, csv,") == ["md", "csv"]
     assert parse_formats("markdown,tex,latex") == ["md", "latex"]
     assert parse_formats("") == []
-    with pytest.raises(UsageError, match="--format pdf is not a format; .*md, latex, html"):
+    with pytest.raises(UsageError, match=r"--format pdf is not a format; .*md, latex, html"):
         parse_formats("md,pdf")
 
 
