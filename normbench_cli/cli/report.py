@@ -132,8 +132,7 @@ def report(
       normbench report --by norm,act --across data --baseline batchnorm --where 'seed<10' --format latex
       normbench report --where norm=popnorm --at 50% --curve train/loss
     """
-    from normbench_cli.reporting import files, query, render
-    from normbench_cli.reporting.report import make_report
+    from normbench_cli.reporting import files, query, render, report
 
     formats = files.parse_formats(form if form is not None else "" if common.json else "md")
     asked = query.ReportQuery(
@@ -152,7 +151,7 @@ def report(
         plots=plot or [],
         details="html" in formats,
     )
-    made = make_report(asked, common.db)
+    made = report.make_report(asked, common.db)
     document = render.to_document(made)
     if common.json:
         print_json(render.to_json(made))

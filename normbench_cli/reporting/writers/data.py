@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
+import pandas as pd
+
 from normbench_cli.errors import UsageError
 from normbench_cli.reporting.document import Document, Table
 
@@ -80,19 +82,13 @@ def require_parquet() -> None:
 
 
 def to_parquet(document: Document) -> bytes:
-    """A parquet table whose metadata hold the head."""
+    """A parquet table; pandas reads title and head back as the frame's `attrs`."""
     require_parquet()
-    import pandas as pd
-    import pyarrow
-    import pyarrow.parquet
-
     frame = pd.DataFrame([dict(record) for record in records_of(document)])
     for name in frame.columns:  # a parquet column has one type
         if frame[name].dropna().map(type).nunique() > 1:
             frame[name] = frame[name].map(lambda value: None if value is None else str(value))
-    table = pyarrow.Table.from_pandas(frame, preserve_index=False)
-    head = {"title": document.title, **document.head}
-    metadata = {**(table.schema.metadata or {}), **{name.encode(): value.encode() for name, value in head.items()}}
-    stream = pyarrow.BufferOutputStream()
-    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), stream)
-    return bytes(stream.getvalue().to_pybytes())
+    frame.attrs = {"title": document.title, **document.head}
+    stream = io.BytesIO()
+    frame.to_parquet(stream, engine="pyarrow", index=False)
+    return stream.getvalue()
