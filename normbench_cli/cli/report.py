@@ -13,6 +13,7 @@ from normbench_cli.cli._document import print_document
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import hint, print_json
 from normbench_cli.errors import EXIT_OK
+from normbench_cli.reporting import files
 
 RUNS, VALUES, FILES = "Which runs", "What is compared", "Files"
 Names = list[str] | None
@@ -141,8 +142,7 @@ def report(
       normbench report --by norm,act --across data --baseline batchnorm --where 'seed<10' --format latex
       normbench report --where norm=popnorm --at 50% --curve train/loss
     """
-    from normbench_cli.reporting import export, files, query, render
-    from normbench_cli.reporting.report import make_report
+    from normbench_cli.reporting import export, query, render, report
 
     paths.set_plot_cache()
     formats = files.parse_formats(form if form is not None else "" if common.json else "md")
@@ -164,7 +164,7 @@ def report(
         plots=plot or [],
         details="html" in formats,
     )
-    made = make_report(asked, common.db)
+    made = report.make_report(asked, common.db)
     document = render.to_document(made)
     if common.json:
         print_json(render.to_json(made))

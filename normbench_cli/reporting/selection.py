@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
@@ -49,6 +51,16 @@ class Selection:
     def common(self) -> list[str]:
         """Settings of the groups that no table column shows."""
         return [name for name in self.fields if name not in (*self.shown, *self.across)]
+
+    def blocks(self, fields: Sequence[str]) -> list[list[int]]:
+        """The groups that agree in these settings, where they have them."""
+        fields = [name for name in fields if name in self.fields]
+        if not fields:
+            return [self.groups.index.tolist()]
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for group, key in zip(self.groups.index, self.groups[fields].itertuples(index=False), strict=True):
+            found.setdefault(tuple(key), []).append(group)
+        return list(found.values())
 
 
 def select_runs(store: Store, query: ReportQuery) -> Selection:
