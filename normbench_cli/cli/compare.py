@@ -18,7 +18,7 @@ HELP_OF_A = "A run, by id or the beginning of one, or a filter: norm=batchnorm, 
 
 
 @common_options
-def compare(
+def compare_two(
     a: Annotated[str, typer.Argument(metavar="A", help=HELP_OF_A)],
     b: Annotated[str, typer.Argument(metavar="B", help="What is compared with A, of the same form.")],
     metric: Annotated[
@@ -70,13 +70,13 @@ def compare(
       normbench compare d322c4f1 5e81
       normbench compare norm=batchnorm 'norm=popnorm:kappa=4 and seed<10' --metric test/accuracy --format html
     """
-    from normbench_cli.reporting import compare as compared
+    from normbench_cli.reporting import compare
 
     formats = files.parse_formats(form)
-    made = compared.compare(compared.CompareQuery((a, b), metric or [], curve or [], kind), common.db)
-    document = compared.to_document(made)
+    made = compare.compare(compare.CompareQuery((a, b), metric or [], curve or [], kind), common.db)
+    document = compare.to_document(made)
     if common.json:
-        print_json(compared.to_json(made))
+        print_json(compare.to_json(made))
     else:
         print_document(document)
     if formats:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from normbench_cli.norms._batch.layout import working_dtype
-from normbench_cli.norms._compile import reads_without_sync
+from normbench_cli.norms._compile_policy import reads_without_sync
 from normbench_cli.norms._ggm.learned_phi import LearnablePhi, LearnsPhiModule, PhiRange
 from normbench_cli.norms._ggm.segmented import segmented_median
 from normbench_cli.norms._ggm.solver import MAX_STEPS, parse_solver
