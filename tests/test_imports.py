@@ -204,7 +204,7 @@ def loaded_by(*words: str) -> set[str]:
         (["--help"], {"torch", "pandas", "sqlalchemy"}),
         (["train", "--help"], {"torch", "pandas", "sqlalchemy"}),
         (["list", "norms"], {"torch", "pandas", "sqlalchemy"}),
-        (["report"], {"torch", "alembic", "scipy.stats", "statsmodels", "scikit_posthocs"}),
+        (["report"], {"torch", "alembic", "matplotlib", "scipy.stats", "statsmodels", "scikit_posthocs"}),
         (["runs", "list"], {"torch", "alembic"}),
         (["list", "activations", "--json"], {"torch", "pandas", "sqlalchemy"}),
         (["report", "--where", "norm=popnorm:kappa=8"], {"torch", "alembic"}),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 import pandas as pd
 from sqlalchemy import select
 
+from normbench_cli.config import GRID_FIELDS, IDENTITY
+from normbench_cli.registry.spec import format_value
 from normbench_cli.store import Store
 from normbench_cli.store.queries import metrics_frame
 from normbench_cli.store.schema import Run
@@ -48,10 +50,22 @@ def facts_of(run: Run) -> dict[str, Any]:
         "note": run.note,
         "started": f"{run.started_at:%Y-%m-%d %H:%M:%S} UTC",
         "fingerprint": run.fingerprint,
-        "command": shlex.join(["normbench", *run.argv]) if run.argv else "",
+        "command": command_of(run.kind, run.config, run.argv),
         "settings": dict(run.config),
         "environment": dict(run.environment.facts),
     }
+
+
+def command_of(kind: str, config: Mapping[str, Any], argv: Sequence[str]) -> str:
+    """The command that repeats this run alone, not the grid that it was part of; of other kinds, the one recorded."""
+    if kind != "train":
+        return shlex.join(["normbench", *argv])
+    given = {name: config[name] for name in IDENTITY if config.get(name) is not None}
+    words = [word for name in (*GRID_FIELDS, "seed") if name in given for word in (f"--{name}", str(given[name]))]
+    for name, value in given.items():
+        if name not in (*GRID_FIELDS, "seed") and (name, value) != ("folds", 0):  # no folds means no cross-validation
+            words += ["--set", f"{name}={format_value(value)}"]  # also a default: the recipe may say otherwise one day
+    return shlex.join(["normbench", "train", *words])
 
 
 def curves_of(values: pd.DataFrame) -> Iterator[tuple[str, list[list[float]]]]:
