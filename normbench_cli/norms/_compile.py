@@ -19,6 +19,7 @@ import threading
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -152,12 +153,17 @@ def _inductor_settings() -> dict[str, Any]:
 def keep_headers_in_cache() -> None:
     """Keep the compiler's precompiled headers beside inductor's other files, in the folder of
     `paths.set_compile_cache`; by default they go to the system's folder for temporary files."""
-    from torch._inductor import codecache
+    path = "inductor's folder of headers"
+    if fast_paths.failed(path):
+        return
+    try:
+        from torch._inductor import codecache
+        from torch._inductor.runtime.cache_dir_utils import cache_dir
 
-    folder = os.path.join(codecache.cache_dir(), "precompiled_headers")  # noqa: PTH118  # torch's own are texts
-    for name, place in (("_HEADER_DIR", folder), ("_HEADER_LOCK_DIR", os.path.join(folder, "locks"))):  # noqa: PTH118
-        if hasattr(codecache, name):
-            setattr(codecache, name, place)
+        folder = Path(cache_dir(), "precompiled_headers")
+        codecache._HEADER_DIR, codecache._HEADER_LOCK_DIR = str(folder), str(folder / "locks")
+    except Exception as error:
+        fast_paths.fall_back(path, "precompiled headers go to the folder for temporary files", error)
 
 
 @cache

@@ -10,7 +10,7 @@ A report is made in one straight line::
       -> Report              report      groups, values and comparisons, notes, the curves that were asked for
       -> Layout              layout      rows in their order, columns, cells as text (`spec_names`: specs side by side)
       -> Document            render      tables, figures and the head (`head`), whatever file it becomes; JSON rows
-      -> files               files       `writers`: Markdown, LaTeX, CSV, JSON, parquet; `html`; `plots` draws figures
+      -> files               files       `writers`: Markdown, LaTeX, CSV, JSON, parquet; `html`; `figures`, `plots`
 
 Where a curve comes from (a raw series by step, a metric by epoch, a score by the strength of an attack) is decided in
 `curves` and `robustness`.  `tables` and `statistics/` are pure: DataFrames and numbers in, DataFrames and numbers out.

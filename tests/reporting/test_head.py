@@ -40,5 +40,9 @@ def test_few_runs_are_named_and_many_counted(home: object, count: int) -> None:
 
 
 def test_each_combination_of_versions_is_named_once() -> None:
-    made: list[dict[str, object]] = [{"normbench": "1", "versions": {"torch": "2"}} for _ in range(2)]
-    assert described_versions([*made, {}]) == "normbench 1, torch 2; normbench ?, torch ?"
+    made: list[dict[str, object]] = [
+        {"normbench": "1", "versions": {"torch": "2"}},
+        {"normbench": "1", "versions": {"torch": "2"}},
+        {},
+    ]
+    assert described_versions(made) == "normbench 1, torch 2; normbench ?, torch ?"
