@@ -80,7 +80,13 @@ def test_format_names_are_checked() -> None:
 def test_files_are_written_and_named_one_by_one(reported: Reported, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "reports"
     written = list(render.write_files(reported(ReportQuery(curves=["extra"])), folder, ["md", "csv"]))
-    assert [path.name for path in written] == ["report.md", "report.csv", "curve-extra.png", "curve-extra.csv"]
+    assert [path.name for path in written] == [
+        "report.md",
+        "report.csv",
+        "curve-extra.svg",
+        "curve-extra.png",
+        "curve-extra.csv",
+    ]
     assert all(path.stat().st_size for path in written)
 
 
