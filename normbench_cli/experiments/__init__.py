@@ -11,6 +11,9 @@ and prints nothing.  The functions of ``import normbench_cli as nb`` stand besid
     dry_run.py      dry_run: what a training would be and take; norm_layers.py lists the norm layers of a model
     load_model.py   load_model: a trained network; trained.py reads it from its checkpoint
     query.py        runs, metrics: what is recorded, as DataFrames
+    reproduce.py    plan_reproduction, run_plan: what a suite needs and what of it is left, then running it
+                    jobs.py, chosen_scale.py: what is recorded; estimates.py, sizing.py: how long it takes;
+                    run_jobs.py, data_facts.py: the work
     delete.py       delete_runs
     identity.py     fingerprints: settings, data, source of components from outside
     details.py      what is recorded of a run's making; checkout_diff.py has the uncommitted changes

@@ -14,4 +14,5 @@ A report is made in one straight line::
 
 Where a curve comes from (a raw series by step, a metric by epoch, a score by the strength of an attack) is decided in
 `curves` and `robustness`.  `tables` and `statistics/` are pure: DataFrames and numbers in, DataFrames and numbers out.
+`reproduction/` compares the cells of suites with published numbers, and `claims/` judges what the papers state.
 """

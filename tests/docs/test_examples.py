@@ -35,6 +35,16 @@ def test_a_component_of_ones_own_trains(
     assert "finished" in ended.out
 
 
+def test_the_suite_of_ones_own_is_reproduced(normbench: RunCommand, tmp_path: Path) -> None:
+    text = (DOCS / "reproduce.md").read_text()
+    ((file, command, code),) = re.findall(r"<!-- example: (\S+), (.+?) -->\n```toml\n(.*?)```", text, re.S)
+    write(tmp_path, file, code)
+    ended = normbench(*shlex.split(command), "-q")
+    assert ended.code == 0, ended.err
+    assert "97.40 ± 0.20" in ended.out
+    assert "suspect: read off a plot" in ended.out
+
+
 def test_an_installed_norm_is_found_by_its_entry_point_and_keeps_its_placement(
     normbench: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
