@@ -83,12 +83,11 @@ def reproduce(
     seconds = parse_duration(budget or "1h")
     chosen = catalog.Scale(name, seeds=tuple(parse_seeds(seeds or [])))
     found = catalog.select(suites)
-    from normbench_cli.cli._reproduction import dry_run as estimate  # fmt: skip
-    from normbench_cli.cli._reproduction import run
+    from normbench_cli.cli import _reproduction
 
     if dry_run:
-        return estimate(found, chosen, seconds, common)
-    return run(found, chosen, seconds, form, out, common)
+        return _reproduction.dry_run(found, chosen, seconds, common)
+    return _reproduction.run(found, chosen, seconds, form, out, common)
 
 
 def parse_duration(text: str) -> float:
