@@ -44,7 +44,7 @@ Allow = Annotated[
     typer.Option(
         "--allow",
         metavar="PACKAGE",
-        help="Let recorded runs load components of this package, now and later (see `list allowed`; may be repeated).",
+        help="Let recorded runs and suites load components of this package, now and later (see `list allowed`).",
         rich_help_panel="Which runs",
     ),
 ]
