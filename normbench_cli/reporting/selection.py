@@ -49,8 +49,10 @@ class Selection:
 
     @property
     def common(self) -> list[str]:
-        """Settings of the groups that no table column shows."""
-        return [name for name in self.fields if name not in (*self.shown, *self.across)]
+        """Settings that all runs share and no table column shows."""
+        known = [name for name in GRID_FIELDS if name not in self.varying and self.runs[name].iloc[0] is not None]
+        alike = [name for name in known if name not in self.fields]
+        return [name for name in self.fields if name not in (*self.shown, *self.across)] + alike
 
     def blocks(self, fields: Sequence[str]) -> list[list[int]]:
         """The groups that agree in these settings, where they have them."""

@@ -77,7 +77,7 @@ def test_each_metric_has_a_pivot_of_its_own_and_a_baseline_a_second_one(make: Ma
 def test_what_does_not_vary_is_in_the_caption(make: Make) -> None:
     layout = make(grid(act="relu"), by=["norm", "act"], across=["data"])
     assert list(layout.tables()[0].columns)[0:2] == ["norm", "cifar10"]
-    assert "In common: act relu." in layout.report.notes
+    assert "In common: act relu, model resnet20, objective erm." in layout.report.notes
 
 
 @pytest.mark.parametrize(
