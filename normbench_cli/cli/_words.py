@@ -12,14 +12,15 @@ SEPARATORS = re.compile("[/\\\\,=:+]")
 
 
 def check_words(words: Sequence[str]) -> None:
-    """Refuse a word that is not UTF-8 or holds a name that is too long, and an option with nothing after it, which an
-    unset variable of a shell leaves."""
+    """Refuse a word that is not UTF-8 or holds a name that is too long, and an empty one, which an unset variable of a
+    shell leaves."""
     for word, previous in zip(words, ("", *words), strict=False):
         if not is_utf8(word):
             raise UsageError(f"the argument {word!r} is not in UTF-8", "write it in UTF-8")
         option = previous if not word else word.removesuffix("=") if re.fullmatch("--[a-z-]+=", word) else ""
-        if option.startswith("-") and option != "--note":
-            raise UsageError(f"{option} is empty", "give it a value, or leave it out")
+        if (option or not word) and option != "--note":
+            name = option if option.startswith("-") else "an argument"
+            raise UsageError(f"{name} is empty", "give it a value, or leave it out")
         longest = max(SEPARATORS.split(word), key=len)
         if len(longest.encode()) > LONGEST and not re.search("\\s", word):  # a sentence is not made of names
             raise UsageError(

@@ -106,7 +106,7 @@ def hide_warnings(debug: bool) -> None:
 
 def fail(message: object, code: int, debug: bool) -> int:
     if debug:
-        traceback.print_exc()
+        echo(traceback.format_exc().rstrip("\n"), sys.stderr)
     echo(f"normbench: {' '.join(str(message).split())}", sys.stderr)
     return code
 

@@ -32,6 +32,7 @@ def sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox
     made = Sandbox(tmp_path)
     for name, value in environment(tmp_path).items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("NORMBENCH_COMPILE", "never")  # a first kernel takes longer than all else
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr("socket.socket.connect", no_network)
     monkeypatch.setattr("socket.getaddrinfo", no_network)

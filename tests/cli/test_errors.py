@@ -159,10 +159,17 @@ def test_warnings_of_libraries_are_shown_only_for_debugging(
             assert len(seen) == shown
 
 
-def test_an_error_message_is_harmless_to_a_terminal(normbench: RunCommand) -> None:
-    ended = normbench("train", "--norm", "pop\x1b[31mnorm\u202e")
+@pytest.mark.parametrize("debug", [[], ["--debug"]])
+def test_an_error_message_is_harmless_to_a_terminal(normbench: RunCommand, debug: list[str]) -> None:
+    ended = normbench("train", "--norm", "pop\x1b[31mnorm\u202e", *debug)
     assert r"pop\x1b[31mnorm\u202e" in ended.err
     assert "\x1b" not in ended.err
+
+
+@pytest.mark.parametrize(("words", "name"), [(["db", "backup", ""], "an argument"), (["report", "--by="], "--by")])
+def test_an_empty_word_is_refused(normbench: RunCommand, words: list[str], name: str) -> None:
+    ended = normbench(*words)
+    assert (ended.code, ended.err) == (2, f"normbench: {name} is empty; give it a value, or leave it out\n")
 
 
 def test_python_m_runs_the_program() -> None:
