@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import Field, asdict, dataclass, field, fields
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from normbench_cli.errors import UsageError
 from normbench_cli.recipes import find as find_recipe
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES, Registry
+from normbench_cli.registry.bounds import Bounds
 from normbench_cli.registry.spec import read_value, split_spec, suggest
+from normbench_cli.registry.trust import NOBODY, Trust
 from normbench_cli.seeds import LARGEST_SEED
 
 REGISTRIES: dict[str, Registry[Any]] = {
@@ -23,33 +24,11 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "objective": OBJECTIVES,
     "schedule": SCHEDULES,
 }
+MANY = 1_000_000_000  # nobody waits for more epochs or steps; larger numbers do not fit everywhere
 GRID_FIELDS = ("norm", "act", "model", "data", "objective")  # each takes several values, which make a grid
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """The numbers that a setting accepts; None, for a setting that is left open, is always accepted."""
-
-    least: float | None = None
-    most: float | None = None
-    above: float | None = None
-    below: float | None = None
-
-    def check(self, name: str, value: Any) -> None:
-        if value is None or self == Bounds():
-            return
-        for broken, remedy in (
-            (isinstance(value, float) and not math.isfinite(value), "give a finite number"),
-            (self.least is not None and value < self.least, f"give {self.least} or more"),
-            (self.most is not None and value > self.most, f"give at most {self.most}"),
-            (self.above is not None and value <= self.above, f"give a number above {self.above}"),
-            (self.below is not None and value >= self.below, f"give a number below {self.below}"),
-        ):
-            if broken:
-                raise UsageError(f"{name} is {value}", remedy)
-
-
-def setting(default: Any, sentence: str, *, identity: bool = True, **bounds: float) -> Any:
+def setting(default: Any, sentence: str, *, identity: bool = True, **bounds: Any) -> Any:
     """A field with its help sentence and its bounds.  identity: whether a different value gives a different result."""
     return field(default=default, metadata={"help": sentence, "identity": identity, "bounds": Bounds(**bounds)})
 
@@ -66,10 +45,12 @@ class RunConfig:
     recipe: str = setting(
         "", "named settings, overridden by the others; by default the recipe of the data set", identity=False
     )
-    epochs: int | None = setting(None, "passes over the training set", least=1)
-    iterations: int | None = setting(None, "training steps, instead of epochs", least=1)
-    batch_size: int = setting(128, "examples per training step", least=1)
-    folds: int = setting(0, "folds of a cross-validation; only for data sets of graphs, where the default is 10")
+    epochs: int | None = setting(None, "passes over the training set", least=1, most=MANY)
+    iterations: int | None = setting(None, "training steps, instead of epochs", least=1, most=MANY)
+    batch_size: int = setting(128, "examples per training step", least=1, most=MANY)
+    folds: int = setting(
+        0, "folds of a cross-validation; only for data sets of graphs, where the default is 10", most=MANY
+    )
     optimizer: Literal["sgd", "adam", "adamw"] = setting("sgd", "optimizer")
     lr: float = setting(0.1, "largest learning rate of the schedule", above=0)
     momentum: float = setting(0.9, "momentum of SGD", least=0, below=1)
@@ -89,12 +70,12 @@ class RunConfig:
     channels_last: bool | None = setting(
         None, "keep images channels-last in memory; by default for models that convolve", identity=False
     )
-    workers: int = setting(0, "processes that load data", identity=False, least=0)
+    workers: int = setting(0, "processes that load data", identity=False, least=0, most=1024)
     probes: int = setting(
-        0, "steps between probes of weights, statistics and phi; 0: no probes", identity=False, least=0
+        0, "steps between probes of weights, statistics and phi; 0: no probes", identity=False, least=0, most=MANY
     )
-    checkpoint_epochs: int = setting(1, "epochs between checkpoints", identity=False, least=1)
-    checkpoint_minutes: float = setting(10.0, "minutes between checkpoints, at most", identity=False)
+    checkpoint_epochs: int = setting(1, "epochs between checkpoints", identity=False, least=1, most=MANY)
+    checkpoint_minutes: float = setting(10.0, "minutes between checkpoints, at most", identity=False, least=0)
     tag: str = setting("", "a word to find the run by", identity=False)
     note: str = setting("", "a sentence kept with the run", identity=False)
 
@@ -148,9 +129,12 @@ class RunConfig:
         """Replace a value by its canonical form; only while the config is made, because it is frozen afterwards."""
         object.__setattr__(self, name, value)
 
-    def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits over the settings that affect the result; equal for equal runs on any machine."""
-        matters = {name: getattr(self, name) for name in IDENTITY}
+    def fingerprint(self, made_of: Mapping[str, Any] | None = None) -> str:
+        """Sixteen hexadecimal digits over what affects the result; equal for equal runs on any machine.
+
+        made_of: digests of the data and of components from outside, where there are any (experiments/identity.py).
+        """
+        matters = {name: getattr(self, name) for name in IDENTITY} | ({"made_of": made_of} if made_of else {})
         text = json.dumps(matters, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -164,16 +148,28 @@ DEFAULTS: dict[str, Any] = {name: f.default for name, f in FIELDS.items()}
 IDENTITY = tuple(name for name, f in FIELDS.items() if f.metadata["identity"])
 
 
-def make_config(values: Mapping[str, Any]) -> RunConfig:
-    """A config from loose values (text from a command line, JSON from a database), each read by its field's type."""
+def make_config(values: Mapping[str, Any], trust: Trust = NOBODY) -> RunConfig:
+    """A config from loose values (text from a command line, JSON from a database), each read by its field's type.
+
+    trust: what may be imported for specs such as ``package.module:Class``: `USER` for the words of a user; for those of
+    a database or a file, what `recorded_in` gives; by default nothing.
+    """
+    check_specs(values, trust)
     typed = {}
     for name, value in with_recipe(values).items():
         check_name(name)
         typed[name] = read_value(value, TYPES[name], name)
-        choices = get_args(TYPES[name])
-        if get_origin(TYPES[name]) is Literal and typed[name] not in choices:  # a value that was not text
-            raise UsageError(f"{name}={typed[name]} is not one of {', '.join(choices)}", "choose one of them")
     return RunConfig(**typed)
+
+
+def check_specs(values: Mapping[str, Any], trust: Trust) -> None:
+    """Raise before anything is imported that is not trusted.  What passed may be parsed again at will."""
+    for name, registry in REGISTRIES.items():
+        spec = values.get(name)
+        if spec is not None and not isinstance(spec, str):
+            raise UsageError(f"{name} is {spec!r}, which is not text", "write name or name:key=value")
+        if spec is not None:
+            registry.canonical(spec, trust)
 
 
 def with_recipe(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -154,6 +154,14 @@ def peak_memory_bytes(device: torch.device) -> int:
     return int(getattr(memory, "peak_wset", memory.rss))
 
 
+def memory_bytes() -> float:
+    """The memory of this machine; infinite where the system does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        return float("inf")
+
+
 def device_name(device: torch.device) -> str:
     """The model of the accelerator or the processor."""
     if on_accelerator(device):

@@ -25,6 +25,12 @@ class UsageError(NormbenchError):
     exit_code = EXIT_USAGE
 
 
+class InterruptedCommand(NormbenchError):
+    """The user has interrupted a command."""
+
+    exit_code = EXIT_INTERRUPTED
+
+
 class DatabaseError(NormbenchError):
     """The results database cannot be used in its present state."""
 

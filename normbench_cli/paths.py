@@ -6,17 +6,25 @@ import os
 import stat
 from pathlib import Path
 
-from normbench_cli.errors import NormbenchError
+from normbench_cli.errors import NormbenchError, UsageError
 
 
 def home() -> Path:
     """The folder for everything that normbench writes: NORMBENCH_HOME, or the platform's folder for user data."""
     chosen = os.environ.get("NORMBENCH_HOME")
     if chosen:
-        return Path(chosen).expanduser()
+        return expanded(chosen)
     from platformdirs import user_data_path  # slow to import
 
     return user_data_path("normbench", appauthor=False)
+
+
+def expanded(text: str) -> Path:
+    """A path as a user writes it, with ~ and ~name for home folders."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"the path {text} names an unknown user", "write the path out") from error
 
 
 def database(option: str | None = None) -> str:
@@ -29,15 +37,30 @@ def set_compile_cache() -> None:
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(home() / "compiled"))
 
 
+def set_plot_cache() -> None:
+    """Keep matplotlib's list of fonts in the home folder, unless MPLCONFIGDIR is set."""
+    os.environ.setdefault("MPLCONFIGDIR", str(home() / "matplotlib"))
+
+
 def run_folder(run_id: str) -> Path:
     """Checkpoints and logs of a run."""
     return home() / "runs" / run_id
 
 
+def file_hashes() -> Path:
+    """What the data sets' large files were hashed to."""
+    return home() / "file-hashes.json"
+
+
+def allowed_file() -> Path:
+    """The list of packages that specs from databases and files may import."""
+    return home() / "allowed-packages.txt"
+
+
 def data_root() -> Path:
     """Where data sets are looked for and downloaded to: NORMBENCH_DATA, or data/ in the home folder."""
     chosen = os.environ.get("NORMBENCH_DATA")
-    return Path(chosen).expanduser() if chosen else home() / "data"
+    return expanded(chosen) if chosen else home() / "data"
 
 
 def ensure_writable(folder: Path, name: str, to: str = "a folder") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Literal
 
@@ -9,6 +10,8 @@ from normbench_cli.errors import UsageError
 
 LARGEST_SEED = 2**31 - 1
 MOST_SEEDS = 10_000  # in one range; more is a slip of the keyboard
+
+DIGITS = re.compile("[0-9]{1,10}")
 
 Stream = Literal["epoch", "weights", "fold", "fold_dropout"]
 STREAMS: dict[Stream, tuple[int, int]] = {  # factor of the seed, offset
@@ -34,7 +37,7 @@ def parse_seeds(texts: Iterable[str]) -> list[int]:
     seeds: list[int] = []
     for piece in (piece.strip() for text in texts for piece in text.split(",")):
         first, dash, last = piece.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        if not DIGITS.fullmatch(first) or (dash and not DIGITS.fullmatch(last)):
             raise UsageError(f"seeds '{piece}' are not whole numbers", "write 3, 0-9 or 1,5,7")
         low, high = int(first), int(last) if dash else int(first)
         if high < low:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from normbench_cli import interrupts
 from tests.support import CommandResult, RunCommand
 
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -29,12 +33,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def normbench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> RunCommand:
+def normbench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[RunCommand]:
     """Run a command in this process, as the program itself would: `normbench("train", "--epochs", "1")`."""
+    restored: dict[int, Any] = {}
 
     def run(*words: str) -> CommandResult:
         from normbench_cli.cli.main import main
 
+        for number in interrupts.SIGNALS:  # main sets handlers for good
+            restored.setdefault(number, signal.getsignal(number))
         monkeypatch.setattr(sys, "argv", ["normbench", *words])
         capsys.readouterr()
         with pytest.raises(SystemExit) as stop:
@@ -42,4 +49,6 @@ def normbench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
         printed = capsys.readouterr()
         return CommandResult(int(stop.value.code or 0), printed.out, printed.err)
 
-    return run
+    yield run
+    for number, handler in restored.items():
+        signal.signal(number, handler)

@@ -50,11 +50,29 @@ PLACES = {  # a function, and when to die: before or after one of its calls, or 
     "after commit": (f"{SQL}.do_commit", "after"),
     "epoch of a fold": ("normbench_cli.engine.crossval.train:evaluate", "before"),
 }
+OTHER_PLACES = {  # where a run is not yet recorded, or none is trained
+    "loading": ("normbench_cli.build.resolution:load_data", "before"),
+    "trying to compile": ("normbench_cli.build.resolution:meta_forward", "before"),
+    "compiling": ("normbench_cli.norms._compile:_compiled", "before"),
+    "beginning": ("normbench_cli.store.store:unused_id", "after"),
+    "begun": ("normbench_cli.experiments.train:begin_run", "after"),
+    "creating the database": ("normbench_cli.store.upgrade:enable_log", "after"),
+    "ending": ("normbench_cli.experiments.train:end_run", "after"),
+    "scoring again": ("normbench_cli.experiments.evaluate:score", "before"),
+    "attacking": ("normbench_cli.experiments.evaluate:score_attacked", "before"),
+    "scores recorded": ("normbench_cli.experiments.evaluate:new_damage", "before"),
+    "timing": ("normbench_cli.experiments.profile:time_interleaved", "before"),
+    "reporting": ("normbench_cli.reporting.report:select_runs", "before"),
+}
 
 
-def trap(place: str, at: int, calls: MutableMapping[str, int]) -> None:
-    """Count the calls at a place in `calls`, and die at the call number `at` (0: at none)."""
-    target, when = PLACES[place]
+def trap(place: str, at: int, calls: MutableMapping[str, int], number: int = signal.SIGKILL) -> None:
+    """Count the calls at a place in `calls`, and at the call number `at` (0: at none) die, or get another signal.
+
+    The signal goes to the process in which this is called, also if the place is in one that it has forked.
+    """
+    target, when = (PLACES | OTHER_PLACES)[place]
+    process = os.getpid()
     module, _, path = target.partition(":")
     *owners, name = path.split(".")
     owner = functools.reduce(getattr, owners, import_module(module))
@@ -63,14 +81,14 @@ def trap(place: str, at: int, calls: MutableMapping[str, int]) -> None:
     def counted(*args: Any, **kwargs: Any) -> Any:
         calls[place] = calls.get(place, 0) + 1
         if calls[place] == at and when != "after":
-            if when == "half":
+            if when == "half" and number == signal.SIGKILL:
                 real(args[0], content := io.BytesIO())
                 args[1].write(content.getvalue()[: content.tell() // 2])
                 args[1].flush()
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(process, number)
         result = real(*args, **kwargs)
-        if calls[place] == at:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if calls[place] == at and when == "after":
+            os.kill(process, number)
         return result
 
     setattr(owner, name, counted)
@@ -78,6 +96,12 @@ def trap(place: str, at: int, calls: MutableMapping[str, int]) -> None:
 
 def nothing() -> None:
     """No preparation."""
+
+
+def write_errors_to(path: Path) -> None:
+    """Let everything that this process prints to stderr go to a file."""
+    os.dup2(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC), 2)
+    sys.stderr = os.fdopen(2, "w", closefd=False)
 
 
 def start(home: Path, words: list[str], prepare: Callable[[], object] = nothing) -> tuple[BaseProcess, Event]:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from normbench_cli.store import Store
+
+if TYPE_CHECKING:
+    from normbench_cli.experiments.result import RunResult
 
 
 @dataclass
@@ -37,3 +42,9 @@ def train(normbench: RunCommand, *words: str) -> list[dict[str, Any]]:
     assert ended.code == 0, ended.err
     runs: list[dict[str, Any]] = json.loads(ended.out)["runs"]
     return runs
+
+
+def recorded_details(run: RunResult) -> dict[str, Any]:
+    """What is recorded of a run's making."""
+    with Store.open() as store:
+        return store.find(run.id).details

@@ -19,7 +19,20 @@ PACKAGE = Path(__file__).parents[1] / "normbench_cli"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # neither torch nor the database
-ANYONE = {"config", "registry", "recipes", "errors", "paths", "seeds", "fast_paths", "version", "__init__"}
+ANYONE = {
+    "config",
+    "registry",
+    "recipes",
+    "errors",
+    "paths",
+    "seeds",
+    "fast_paths",
+    "disk",
+    "interrupts",
+    "printable",
+    "version",
+    "__init__",
+}
 COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions", "schedules"}
 MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
     "__main__": {"cli"},
@@ -208,7 +221,7 @@ def loaded_by(*words: str) -> set[str]:
         (["--help"], {"torch", "pandas", "sqlalchemy"}),
         (["train", "--help"], {"torch", "pandas", "sqlalchemy"}),
         (["list", "norms"], {"torch", "pandas", "sqlalchemy"}),
-        (["report"], {"torch", "alembic", "scipy.stats", "statsmodels", "scikit_posthocs"}),
+        (["report"], {"torch", "alembic", "matplotlib", "scipy.stats", "statsmodels", "scikit_posthocs"}),
         (["runs", "list"], {"torch", "alembic"}),
         (["list", "activations", "--json"], {"torch", "pandas", "sqlalchemy"}),
         (["list", "suites"], {"torch", "pandas", "sqlalchemy"}),

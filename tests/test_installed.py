@@ -29,6 +29,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
+@pytest.mark.slow
 def test_the_installed_program_does_its_work(python: Any, tmp_path: Path) -> None:
     def run(*words: str) -> str:
         done = subprocess.run(

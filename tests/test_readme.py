@@ -62,6 +62,7 @@ def test_every_command_of_the_program_is_in_the_readme(normbench: RunCommand) ->
     assert all(f"normbench {command}" in README for command in commands)
 
 
+@pytest.mark.slow
 def test_the_example_of_a_new_norm_is_listed_trains_is_tested_and_reported(tmp_path: Path) -> None:
     """In a copy of the project, with the README's file added and nothing else touched."""
     example = README.split("## Add a norm in one file")[1].split("```python\n")[1].split("```")[0]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 from normbench_cli.attacks._input_space import InputSpace
 from normbench_cli.model_state import preserve_state
 from normbench_cli.registry import ATTACKS
+from normbench_cli.registry.bounds import Bounds, NotNegative
 
 
 @ATTACKS.register("bim", paper="Kurakin et al. 2017; settings of Galloway et al. 2019")
@@ -33,20 +33,15 @@ class BIM(nn.Module):
 
     def __init__(
         self,
-        eps: float = 0.03,
-        step: float = 0.003,
-        steps: int = 20,
+        eps: NotNegative = 0.03,
+        step: NotNegative = 0.003,
+        steps: Annotated[int, Bounds(least=1, most=100_000)] = 20,
         space: Literal["normalized", "pixel"] = "normalized",
         clip: Literal["data_range", "galloway", "none"] = "data_range",
         mean: tuple[float, ...] | None = None,
         std: tuple[float, ...] | None = None,
     ) -> None:
         super().__init__()
-        for name, value in (("eps", eps), ("step", step)):
-            if not (math.isfinite(value) and value >= 0):
-                raise ValueError(f"{name} is {value:g}; give 0 or more")
-        if steps < 1:
-            raise ValueError(f"steps is {steps}; give 1 or more")
         self.eps = eps
         self.step = step
         self.steps = steps

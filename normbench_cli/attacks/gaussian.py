@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import torch
@@ -10,6 +9,7 @@ from torch import Tensor, nn
 
 from normbench_cli.attacks._input_space import InputSpace
 from normbench_cli.registry import ATTACKS
+from normbench_cli.registry.bounds import NotNegative, Seed
 
 
 @ATTACKS.register("gaussian", paper="Galloway et al. 2019")
@@ -26,16 +26,14 @@ class Gaussian(nn.Module):
 
     def __init__(
         self,
-        sigma: float = 0.25,
+        sigma: NotNegative = 0.25,
         space: Literal["normalized", "pixel"] = "normalized",
         clip: Literal["none", "data_range", "galloway"] = "none",
-        seed: int = 0,
+        seed: Seed = 0,
         mean: tuple[float, ...] | None = None,
         std: tuple[float, ...] | None = None,
     ) -> None:
         super().__init__()
-        if not (math.isfinite(sigma) and sigma >= 0):
-            raise ValueError(f"sigma is {sigma:g}; give 0 or more")
         self.sigma = sigma
         self.seed = seed
         self.space = InputSpace(space, clip, mean, std)

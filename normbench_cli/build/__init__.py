@@ -12,16 +12,24 @@ the one that was trained.  The parts:
 
     resolved_config.py  ResolvedConfig: a RunConfig that leaves nothing open
     resolution.py       check, resolve, resolved_fingerprint, config_warnings
+    network_checks.py   what cannot work in a network, found before anything is allocated
     compile_trial.py    whether compiling the model makes training steps faster on this machine
     assemble.py         make_training, make_model, cross_validation
     init.py             initial weights
     optim.py            the optimizer and the learning-rate schedule
-    data.py             data sets, kept in memory for all runs of a grid
+    data.py             data sets, kept in memory for all runs of a grid; data_digest.py tells them apart
 """
 
 from normbench_cli.build.assemble import cross_validation, make_model, make_training
-from normbench_cli.build.data import load_data, load_images
-from normbench_cli.build.resolution import check, config_warnings, needs_compile_trial, resolve, resolved_fingerprint
+from normbench_cli.build.data import load_data, load_images, loaded_data
+from normbench_cli.build.resolution import (
+    check,
+    config_warnings,
+    meta_network,
+    needs_compile_trial,
+    resolve,
+    resolved_fingerprint,
+)
 from normbench_cli.build.resolved_config import ResolvedConfig
 
 __all__ = [
@@ -31,8 +39,10 @@ __all__ = [
     "cross_validation",
     "load_data",
     "load_images",
+    "loaded_data",
     "make_model",
     "make_training",
+    "meta_network",
     "needs_compile_trial",
     "resolve",
     "resolved_fingerprint",

@@ -19,6 +19,7 @@ from normbench_cli.engine.events import Progress, Record
 from normbench_cli.engine.protocols import Batches, Data, ImageData, Probe
 from normbench_cli.engine.training import Training
 from normbench_cli.measure.probes import Drift, ModeGap, Probes
+from normbench_cli.norms._compile import keep_headers_in_cache
 from normbench_cli.registry import MODELS, OBJECTIVES
 
 EVALUATION_BATCH = 500
@@ -32,6 +33,8 @@ def make_training(
     data, device: in place of those that the configuration names.
     """
     device = device or pick_device(config.device)
+    if config.compile:
+        keep_headers_in_cache()
     torch.manual_seed(config.seed)
     data = load_images(config.data) if data is None else data
     model = make_model(config, data)

@@ -1,19 +1,71 @@
-"""Data sets, loaded once for all runs of a grid that use them."""
+"""Data sets, loaded once for all runs of a grid that use them, and what is known of the data that were read."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
+from normbench_cli.build.data_digest import digest_of
+from normbench_cli.datasets._files.contents import Contents
+from normbench_cli.datasets._files.look import is_embedded, last_look, look
 from normbench_cli.engine.protocols import GraphData, ImageData
-from normbench_cli.errors import UsageError
+from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.paths import data_root
 from normbench_cli.registry import DATASETS
+from normbench_cli.registry.source_digest import Source, source_of
+
+
+@dataclass(frozen=True)
+class LoadedData:
+    """A data set and the files that it was read from; None if it names none."""
+
+    spec: str
+    data: ImageData | GraphData
+    files: Contents | None
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the files, or else of what is held in memory."""
+        return self.files.digest if self.files else digest_of(self.data)
+
+    @property
+    def identity(self) -> str:
+        """What the data add to a run's fingerprint: nothing if they come with a package."""
+        return "" if is_embedded(self.spec) else self.digest
+
+    def describe(self) -> dict[str, Any]:
+        """What is recorded of the data of a run."""
+        if self.files:
+            source = {"source": self.files.place, "files": self.files.files, "bytes": self.files.bytes}
+        else:
+            source = {"source": "embedded" if is_embedded(self.spec) else "memory"}
+        return {
+            "name": self.spec,
+            **source,
+            "digest": self.digest,
+            "examples": count_examples(self.data),
+            "classes": self.data.classes,
+        }
+
+
+def count_examples(data: ImageData | GraphData) -> dict[str, int]:
+    """By split; graphs are split by cross-validation."""
+    if isinstance(data, GraphData):
+        return {"all": len(data)}
+    splits = {"train": data.train, "validation": data.validation, "test": data.test}
+    return {name: len(split) for name, split in splits.items() if split is not None}
 
 
 def load_data(spec: str) -> ImageData | GraphData:
-    """The data set of a spec.  The last two are kept in memory."""
-    return _load(spec, data_root())
+    """The data set of a spec.  The last two are kept in memory, until another look finds other files."""
+    return loaded_data(spec).data
+
+
+def loaded_data(spec: str) -> LoadedData:
+    """The data set of a spec with the files that it was read from."""
+    return _load(spec, data_root(), last_look(spec), source_of(DATASETS.parse(spec).entry))
 
 
 def load_images(spec: str) -> ImageData:
@@ -33,13 +85,20 @@ def load_graphs(spec: str) -> GraphData:
 
 
 @lru_cache(maxsize=2)
-def _load(spec: str, root: Path) -> ImageData | GraphData:  # noqa: ARG001
-    """`root` is where data sets look for their files: with another NORMBENCH_DATA the data set is read again."""
+def _load(spec: str, root: Path, files: Contents | None, source: Source | None) -> LoadedData:  # noqa: ARG001
+    """`root` is where data sets look for their files: with another NORMBENCH_DATA the data set is read again, and with
+    another source of a data set from outside.
+
+    files: what is there; None before a download, after which the next call finds them.
+    """
     data = DATASETS.build(spec)
-    if isinstance(data, ImageData | GraphData):
-        return data
-    lacking = [name for name in dir(ImageData) if not name.startswith("_") and not hasattr(data, name)]
-    raise UsageError(
-        f"data set '{spec}' is a {type(data).__name__}, which has no {', '.join(lacking)}",
-        "return something that fulfils ImageData or GraphData of normbench_cli.engine.protocols",
-    )
+    if not isinstance(data, ImageData | GraphData):
+        lacking = [name for name in dir(ImageData) if not name.startswith("_") and not hasattr(data, name)]
+        raise UsageError(
+            f"data set '{spec}' is a {type(data).__name__}, which has no {', '.join(lacking)}",
+            "return something that fulfils ImageData or GraphData of normbench_cli.engine.protocols",
+        )
+    now = look(spec)
+    if files is not None and now != files:
+        raise NormbenchError(f"the files of {spec} in {files.place} changed while they were read", "try again")
+    return LoadedData(spec, data, now)

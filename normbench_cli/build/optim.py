@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -37,7 +38,14 @@ def make_schedule(config: RunConfig) -> Callable[[float], float]:
     def factor(progress: float) -> float:
         try:
             return float(schedule(progress))
-        except (ValueError, ZeroDivisionError) as error:
+        except (ArithmeticError, TypeError, ValueError) as error:
             raise UsageError(f"schedule '{config.schedule}': {error}") from error
 
     return factor
+
+
+def check_schedule(factor: Callable[[float], float], spec: str) -> None:
+    """Refuse a schedule whose rate is negative or not a number at one of some points of the training."""
+    for progress in (0.0, 0.25, 0.5, 0.75, 0.999):
+        if not 0 <= (found := factor(progress)) < math.inf:
+            raise UsageError(f"schedule '{spec}' gives {found:g} at {progress:.0%} of the training", "give 0 or more")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -14,18 +15,27 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from normbench_cli.build.assemble import make_model
 from normbench_cli.build.compile_trial import compile_pays_off
-from normbench_cli.build.data import load_data, load_images
-from normbench_cli.build.optim import make_schedule
+from normbench_cli.build.data import load_data, load_images, loaded_data
+from normbench_cli.build.network_checks import (
+    check_groups,
+    check_memory,
+    check_objective,
+    check_scores,
+    refusing_single_values,
+)
+from normbench_cli.build.optim import check_schedule, make_schedule
 from normbench_cli.build.resolved_config import ResolvedConfig
 from normbench_cli.config import FIELDS, RunConfig
 from normbench_cli.device import compiling_pays, fast_precision, pick_device
 from normbench_cli.engine.crossval import assign_folds
 from normbench_cli.engine.events import Notice
 from normbench_cli.engine.protocols import GraphData, ImageData
-from normbench_cli.errors import UsageError
+from normbench_cli.errors import UsageError, first_sentence
 from normbench_cli.objectives.protocols import LeavesOut
 from normbench_cli.paths import data_root
 from normbench_cli.registry import OBJECTIVES
+
+FEW_LOSSES = 4096  # enough to try an objective
 
 
 def check(config: RunConfig) -> None:
@@ -33,8 +43,8 @@ def check(config: RunConfig) -> None:
     pick_device(config.device)
     data = load_data(config.data)
     meta_forward(config)
-    OBJECTIVES.build(config.objective)
-    make_schedule(config)(0.5)
+    check_objective(OBJECTIVES.build(config.objective), config.objective, min(config.batch_size, FEW_LOSSES))
+    check_schedule(make_schedule(config), config.schedule)
     if isinstance(data, GraphData):
         assign_folds(data.labels, config.folds, config.seed)
     elif config.batch_size > len(data.train):
@@ -78,10 +88,10 @@ def resolved_amp(config: RunConfig) -> str:
     return fast_precision(pick_device(config.device)) if config.amp == "auto" else config.amp
 
 
-def resolved_fingerprint(config: RunConfig) -> str:
+def resolved_fingerprint(config: RunConfig, made_of: Mapping[str, Any] | None = None) -> str:
     """The fingerprint that a configuration has once it is resolved, without the cost of resolving: of what is left
     open, only the precision is part of a run's identity."""
-    return RunConfig(**config.to_dict() | {"amp": resolved_amp(config)}).fingerprint()
+    return RunConfig(**config.to_dict() | {"amp": resolved_amp(config)}).fingerprint(made_of)
 
 
 def needs_compile_trial(config: RunConfig) -> bool:
@@ -112,24 +122,54 @@ class MetaForward:
 
     operations: float  # floating-point operations an example; 0 if they cannot be counted
     convolves: bool
+    network: nn.Module  # without weights
 
 
 def meta_forward(config: RunConfig) -> MetaForward:
     """Run the model forward on torch's `meta` device, where that costs nothing and shows what does not fit."""
-    return _meta_forward(config.model, config.norm, config.act, config.data, data_root())
+    digest = loaded_data(config.data).digest
+    return _meta_forward(config.model, config.norm, config.act, config.data, data_root(), digest)
+
+
+def meta_network(config: RunConfig) -> nn.Module:
+    """The network of a configuration, without weights."""
+    return meta_forward(config).network
 
 
 @lru_cache(maxsize=64)  # runs of a grid that differ in their seed or learning rate have the same network
-def _meta_forward(model: str, norm: str, act: str, data_spec: str, root: Path) -> MetaForward:  # noqa: ARG001
+def _meta_forward(model: str, norm: str, act: str, data_spec: str, root: Path, digest: str) -> MetaForward:  # noqa: ARG001
     config, data = RunConfig(model=model, norm=norm, act=act, data=data_spec), load_data(data_spec)
     try:
-        with torch.device("meta"), FlopCounterMode(display=False) as counter:
+        with torch.device("meta"):
+            check_groups(config.norm, lambda norm: make_model(replace(config, norm=norm), data))
             network = make_model(config, data)
-            if isinstance(data, ImageData):
-                network(torch.empty(2, *data.shape))
+        check_memory(network, model)
+        with torch.device("meta"), FlopCounterMode(display=False) as counter:
+            forward_once(network, config, data)
         operations = counter.get_total_flops() / 2
     except ValueError as error:
         raise UsageError(f"{model} cannot take {data_spec}: {error}") from error
     except (RuntimeError, NotImplementedError):  # a layer of the user's own may read values, which are not there
-        network, operations = make_model(config, data), 0.0
-    return MetaForward(operations, any(isinstance(module, nn.Conv2d) for module in network.modules()))
+        network, operations = try_for_real(config, data), 0.0
+    return MetaForward(operations, any(isinstance(module, nn.Conv2d) for module in network.modules()), network)
+
+
+def forward_once(network: nn.Module, config: RunConfig, data: ImageData | GraphData) -> None:
+    """Two images through the network; graphs have no shape that is known before."""
+    if isinstance(data, ImageData):
+        with refusing_single_values(network, config.norm):
+            check_scores(network(torch.zeros(2, *data.shape)), data.classes, config.model)
+
+
+def try_for_real(config: RunConfig, data: ImageData | GraphData) -> nn.Module:
+    """The forward pass on a CPU; an error there is one of the component's, and said in one line."""
+    with torch.random.fork_rng(devices=[]):
+        try:
+            network = make_model(config, data)
+            forward_once(network, config, data)
+        except UsageError:
+            raise
+        except Exception as error:
+            names = f"{config.model} with norm {config.norm} and act {config.act}"
+            raise UsageError(f"{names} cannot take {config.data}: {first_sentence(error)}") from error
+    return network.to("meta")

@@ -1,4 +1,4 @@
-"""A document's tables on stdout."""
+"""A document's tables and paragraphs on stdout."""
 
 from __future__ import annotations
 
@@ -7,18 +7,26 @@ from collections.abc import Sequence
 
 from normbench_cli.cli._columns import Row
 from normbench_cli.cli._output import echo, print_table
-from normbench_cli.reporting.document import BOLD, UNDERLINED, Cell, Document, Table
+from normbench_cli.reporting.document import BOLD, UNDERLINED, Cell, Document, Figure, Paragraph, Table
 
 
 def print_document(document: Document) -> None:
+    """Figures are left to files."""
+    shown = [block for block in document.blocks if not isinstance(block, Figure)]
+    for before, block in zip([None, *shown], shown, strict=False):
+        if isinstance(before, Table) or (before and isinstance(block, Table)):
+            echo("")
+        if isinstance(block, Paragraph):
+            echo(block.text)
+        else:
+            print_marked(block)
+
+
+def print_marked(table: Table) -> None:
     """Plain text has neither bold nor underlined cells, so it leaves out the notes on them."""
     is_drawn = sys.stdout.isatty()
-    tables = [block for block in document.blocks if isinstance(block, Table)]
-    for number, table in enumerate(tables):
-        if number:
-            echo("")
-        notes = [note for note in table.notes if is_drawn or not note.startswith((BOLD, UNDERLINED))]
-        print_table(rows_of(table), table.title, "\n".join(notes), keys=table.keys, styles=styles_of(table))
+    notes = [note for note in table.notes if is_drawn or not note.startswith((BOLD, UNDERLINED))]
+    print_table(rows_of(table), table.title, "\n".join(notes), keys=table.keys, styles=styles_of(table))
 
 
 def rows_of(table: Table) -> list[Row]:

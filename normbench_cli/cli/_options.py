@@ -12,6 +12,7 @@ import typer
 
 from normbench_cli.cli._help import FROM_CONFIG, OUTPUT_PANEL
 from normbench_cli.config import FIELDS, REGISTRIES, TYPES
+from normbench_cli.errors import InterruptedCommand
 
 CommandFunction = Callable[..., int]
 Settings = dict[str, Any]
@@ -28,7 +29,25 @@ Where = Annotated[
         rich_help_panel="Which runs",
     ),
 ]
+OtherData = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Accept other data of the same name than the run was trained on; recorded as a remark.",
+        rich_help_panel="Which runs",
+    ),
+]
 Tag = Annotated[str | None, typer.Option("--tag", help="Only runs with this tag.", rich_help_panel="Which runs")]
+
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="PACKAGE",
+        help="Let recorded runs and suites load components of this package, now and later (see `list allowed`).",
+        rich_help_panel="Which runs",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -57,7 +76,22 @@ def common_options(command: CommandFunction) -> CommandFunction:
         option("debug", bool, debug, False),
         option("quiet", bool, quiet, False),
     ]
-    return expanded(command, "common", options, lambda given: Common(given["db"], given["json"], given["quiet"]))
+    return expanded(
+        with_interrupts(command), "common", options, lambda given: Common(given["db"], given["json"], given["quiet"])
+    )
+
+
+def with_interrupts(command: CommandFunction) -> CommandFunction:
+    """The command with an interrupt as an error: typer would drop what it says."""
+
+    @functools.wraps(command)
+    def call(**values: Any) -> int:
+        try:
+            return command(**values)
+        except KeyboardInterrupt as interrupt:
+            raise InterruptedCommand(str(interrupt) or "interrupted") from interrupt
+
+    return call
 
 
 def config_options(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from normbench_cli.cli._columns import Row, aligned
+from normbench_cli.printable import printable
 
 
 def print_table(
@@ -28,7 +29,9 @@ def print_table(
     if sys.stdout.isatty():
         from normbench_cli.cli._terminal import draw_table
 
-        draw_table(rows, title, caption, keys=keys, styles=styles or {})
+        shown = [{printable(name): printable(text) for name, text in row.items()} for row in rows]
+        marked = {(row, printable(name)): style for (row, name), style in (styles or {}).items()}
+        draw_table(shown, printable(title), printable(caption), keys=keys, styles=marked)
     else:
         echo("\n".join([*([title] if title else []), aligned(rows), *(["", caption] if caption else [])]))
 
@@ -60,7 +63,7 @@ def hint(line: str, quiet: bool = False) -> None:
 
 
 def echo(text: str, stream: TextIO | None = None) -> None:
-    """Print; a character that the stream's encoding does not have becomes a question mark."""
+    """Print, harmless to a terminal; a character that the stream's encoding does not have becomes a question mark."""
     stream = stream or sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    print(text.encode(encoding, "replace").decode(encoding), file=stream)
+    print(printable(text).encode(encoding, "replace").decode(encoding), file=stream)

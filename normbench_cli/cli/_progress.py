@@ -1,8 +1,7 @@
-"""Live progress on stderr, and stopping in good order.  Loads rich: imported when work begins."""
+"""Live progress on stderr.  Loads rich: imported when work begins."""
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,6 +12,7 @@ from rich.table import Column
 
 from normbench_cli.config import RunConfig
 from normbench_cli.experiments.events import Callback, CasesStarted, Event, Notice, Progress, RunEnded, RunStarted
+from normbench_cli.printable import printable
 
 COLUMNS: tuple[ProgressColumn, ...] = (
     TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
@@ -115,25 +115,7 @@ def with_notices(show: Callback, bars: Bars, quiet: bool) -> Callback:
 
     def on_event(event: Event) -> None:
         if isinstance(event, Notice) and not quiet:
-            bars.console.print(event.text, highlight=False, soft_wrap=True, markup=False)
+            bars.console.print(printable(event.text), highlight=False, soft_wrap=True, markup=False)
         show(event)
 
     return on_event
-
-
-@contextmanager
-def stopped_by_signals() -> Iterator[None]:
-    """Let a SIGTERM (of cron, of a batch system) end a run like Ctrl-C: recorded as interrupted.
-
-    SIGINT is set too, because a script's background jobs begin with it ignored.
-    """
-
-    def stop(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from normbench_cli import paths
+from normbench_cli import interrupts, paths
 from normbench_cli.cli._document import print_document
 from normbench_cli.cli._options import Common
 from normbench_cli.cli._output import hint, print_json, print_table
-from normbench_cli.cli._progress import stopped_by_signals, training_progress
+from normbench_cli.cli._progress import training_progress
 from normbench_cli.cli._tables import duration
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, NormbenchError
 from normbench_cli.experiments.reproduce import Plan, after, plan_reproduction, run_plan
@@ -48,7 +48,7 @@ def run(suites: Sequence[Suite], scale: Scale, budget: float, form: str | None, 
         hint(line, common.quiet)
     failed, ran = dict[str, str](), bool(plan.due)
     if plan.due:
-        with stopped_by_signals(), training_progress(len(plan.due), quiet=common.quiet) as on_event:
+        with interrupts.raised(), training_progress(len(plan.due), quiet=common.quiet) as on_event:
             failed = run_plan(plan, common.db, on_event)
     plan = after(plan, common.db)
     missing = plan.reasons(failed)

@@ -138,7 +138,7 @@ def varying_settings(dry_runs: Sequence[DryRun]) -> list[str]:
 def cost_row(one: DryRun, settings: Sequence[str]) -> Row:
     return {
         **{name: str(getattr(one.config, name)) for name in settings},
-        "fingerprint": one.config.fingerprint(),
+        "fingerprint": one.fingerprint,
         "parameters": f"{one.parameters:,}",
         "norm layers": str(len(one.norms)),
         "steps": f"{one.estimate.steps:,}",

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from normbench_cli import store
+from normbench_cli import interrupts, store
 from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, Settings, common_options, completion, config_options
 from normbench_cli.cli._output import echo, print_json, print_table
 from normbench_cli.cli._tables import EMPTY, percent, setting_cells
 from normbench_cli.errors import EXIT_OK
 from normbench_cli.registry import ATTACKS, CORRUPTIONS
+from normbench_cli.registry.trust import allow_packages
 
 if TYPE_CHECKING:
     from normbench_cli.corruptions.cases import CorruptionCase
@@ -45,6 +46,8 @@ def evaluate(
             rich_help_panel="What is measured",
         ),
     ] = None,
+    force: _options.OtherData = False,
+    allow: _options.Allow = None,
     *,
     settings: Settings,
     common: Common,
@@ -58,14 +61,16 @@ def evaluate(
     from normbench_cli.cli._progress import evaluation_progress
     from normbench_cli.experiments import evaluate as use_case
 
+    allow_packages(allow or [])
     conditions = use_case.parse_conditions(attack or [], corruption or [])
     cases = conditions.corruptions
     with (
         store.Store.open(common.db, create=False) as opened,
+        interrupts.raised(),
         evaluation_progress(len(cases) * len(runs), quiet=common.quiet) as on_event,
     ):
         device = settings.get("device", "auto")
-        results = use_case.evaluate_runs(runs, conditions, opened, device=device, on_event=on_event)
+        results = use_case.evaluate_runs(runs, conditions, opened, device=device, force=force, on_event=on_event)
     if common.json:
         print_json({"runs": [result.to_json() for result in results]})
         return EXIT_OK

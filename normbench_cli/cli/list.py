@@ -7,32 +7,35 @@ from typing import Annotated, Any
 
 import typer
 
-from normbench_cli import suites
+from normbench_cli import paths, suites
 from normbench_cli.cli._options import Common, common_options
-from normbench_cli.cli._output import echo, print_json, print_table
+from normbench_cli.cli._output import echo, hint, print_json, print_table
 from normbench_cli.errors import EXIT_OK, UsageError
 from normbench_cli.registry import REGISTRIES, Registry
 from normbench_cli.registry.entry import Entry
 from normbench_cli.registry.spec import suggest
+from normbench_cli.registry.trust import allowed_packages
+
+ALLOWED = "allowed"  # the kind that is no registry: packages that recorded runs may load
 
 SUITES = "suites"
 
 
 def kinds() -> list[str]:
-    """The kinds that have components, and suites."""
-    return [*(kind for kind, registry in REGISTRIES.items() if registry.entries), SUITES]
+    """The kinds that have components, suites, and the allowed packages."""
+    return [*(kind for kind, registry in REGISTRIES.items() if registry.entries), SUITES, ALLOWED]
 
 
 @common_options
 def list_components(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help=", ".join([*REGISTRIES, SUITES]) + ".", autocompletion=kinds)
+        str, typer.Argument(metavar="KIND", help=", ".join([*REGISTRIES, SUITES, ALLOWED]) + ".", autocompletion=kinds)
     ],
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print each component's documentation.")] = False,
     *,
     common: Common,
 ) -> int:
-    """List the components of a kind, each with its summary and its paper.
+    """List the components of a kind, each with its summary and its paper; or the packages that --allow has allowed.
 
     Examples:
       normbench list norms
@@ -40,17 +43,32 @@ def list_components(
     """
     if kind not in kinds():
         raise UsageError(f"there is no kind of component '{kind}'", suggest(kind, kinds()))
+    if kind == ALLOWED:
+        return list_allowed(common)
     if kind == SUITES:
         return list_suites(common, verbose=verbose)
     registry = REGISTRIES[kind]
     entries = registry.entries.values()
     if common.json:
-        print_json({kind: [row_of(entry) | {"parameters": parameters(registry, entry)} for entry in entries]})
+        print_json({kind: [row_of(entry) | declared_parameters(registry, entry) for entry in entries]})
     elif verbose:
         for entry in entries:
             echo(documentation(registry, entry))
     else:
         print_table([row_of(entry) for entry in entries])
+    return EXIT_OK
+
+
+def list_allowed(common: Common) -> int:
+    """List the packages that recorded runs may load."""
+    packages, file = allowed_packages(), paths.allowed_file()
+    if common.json:
+        print_json({ALLOWED: [{"name": package} for package in packages], "file": file})
+    elif packages:
+        print_table([{"package": package} for package in packages])
+        hint(f"to withdraw one, remove its line from {file}", common.quiet)
+    else:
+        hint("recorded runs may load no package; `normbench eval RUN --allow PACKAGE` allows one", common.quiet)
     return EXIT_OK
 
 
@@ -84,9 +102,22 @@ def row_of(entry: Entry[Any]) -> dict[str, str]:
 def parameters(registry: Registry[Any], entry: Entry[Any]) -> str:
     """What a spec of the component may set, with the defaults."""
     return ", ".join(
-        name if default is inspect.Parameter.empty else f"{name}={default}"
-        for name, (_, default) in registry.parameters(entry).items()
+        name if parameter.default is inspect.Parameter.empty else f"{name}={parameter.default}"
+        for name, parameter in registry.parameters(entry).items()
     )
+
+
+def declared_parameters(registry: Registry[Any], entry: Entry[Any]) -> dict[str, Any]:
+    """The parameters as text, and the limits of those that have any."""
+    found = registry.parameters(entry)
+    bounds = {name: parameter.bounds.limits for name, parameter in found.items() if parameter.bounds.limits}
+    return {"parameters": parameters(registry, entry), "bounds": bounds}
+
+
+def limits(registry: Registry[Any], entry: Entry[Any]) -> str:
+    """What each parameter accepts, in words."""
+    found = registry.parameters(entry)
+    return ", ".join(f"{name} {parameter.bounds}" for name, parameter in found.items() if parameter.bounds.limits)
 
 
 def documentation(registry: Registry[Any], entry: Entry[Any]) -> str:
@@ -95,4 +126,6 @@ def documentation(registry: Registry[Any], entry: Entry[Any]) -> str:
     title = f"{entry.name}{aliases}: {entry.paper}".rstrip(": ")
     text = inspect.getdoc(entry.load()) or entry.summary
     lines = [*text.splitlines(), f"parameters: {parameters(registry, entry) or 'none'}"]
+    if accepted := limits(registry, entry):
+        lines.append(f"bounds: {accepted}")
     return "\n".join([title, *(f"  {line}".rstrip() for line in lines), ""])

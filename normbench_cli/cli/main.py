@@ -6,14 +6,19 @@ import gc
 import os
 import sys
 import traceback
+import warnings
 from typing import NoReturn
 
 import typer
 
-from normbench_cli.cli import db, doctor, profile, report, reproduce, runs, train
+from normbench_cli import interrupts
+from normbench_cli.cli import compare, db, doctor, profile, report, reproduce, runs, train
 from normbench_cli.cli import eval as eval_
 from normbench_cli.cli import list as list_
 from normbench_cli.cli._help import Command
+from normbench_cli.cli._output import echo
+from normbench_cli.cli._words import check_words
+from normbench_cli.disk import disk_full, full_disk_in
 from normbench_cli.errors import EXIT_ERROR, EXIT_INTERRUPTED, NormbenchError
 from normbench_cli.version import __version__
 
@@ -45,6 +50,7 @@ app.command("eval", cls=Command, rich_help_panel=EXPERIMENTS)(eval_.evaluate)
 app.command("profile", cls=Command, rich_help_panel=EXPERIMENTS)(profile.profile)
 app.command("reproduce", cls=Command, rich_help_panel=EXPERIMENTS)(reproduce.reproduce)
 app.command("report", cls=Command, rich_help_panel=RESULTS)(report.report)
+app.command("compare", cls=Command, rich_help_panel=RESULTS)(compare.compare_two)
 app.add_typer(runs.app, name="runs", rich_help_panel=RESULTS)
 app.add_typer(db.app, name="db", rich_help_panel=RESULTS)
 app.command("list", cls=Command, rich_help_panel=PROGRAM)(list_.list_components)
@@ -55,11 +61,15 @@ def main() -> NoReturn:
     """Run a command; every error ends here, as one line on stderr."""
     # Not read from the parsed options: errors of parsing have tracebacks, too.
     debug = "--debug" in sys.argv
+    hide_warnings(debug)
+    interrupts.quit_at_once()
     gc.set_threshold(10_000)  # objects created by imports are long-lived: passes over them cost 20 % of start-up
     try:
+        check_words(sys.argv[1:])
         code = app(standalone_mode=False)
-        if code == EXIT_INTERRUPTED:
-            print("normbench: interrupted; completed work is recorded", file=sys.stderr)
+        sys.stdout.flush()  # where it goes may be full, or closed
+        if code == EXIT_INTERRUPTED:  # typer has caught it, while it read the command line
+            fail("interrupted", code, debug=False)
     except NormbenchError as error:
         code = fail(error, error.exit_code, debug)
     except typer.TyperException as error:
@@ -67,20 +77,37 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, typer.Abort):
         code = fail("interrupted", EXIT_INTERRUPTED, debug)
     except BrokenPipeError:  # the reader of the output has gone, as in `normbench report | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         code = 0
-    except Exception as error:  # a defect of normbench
-        kind = type(error).__name__
-        code = fail(f"unexpected {kind}: {error}; run again with --debug to see the traceback", EXIT_ERROR, debug)
+    except Exception as error:
+        if (full := full_disk_in(error)) is not None:
+            code = fail(disk_full(full.filename or "the output", full), EXIT_ERROR, debug)
+            if full.filename is None:
+                drop_output()  # what did not fit would be tried again at the end
+        else:  # a defect of normbench
+            kind = type(error).__name__
+            code = fail(f"unexpected {kind}: {error}; run again with --debug to see the traceback", EXIT_ERROR, debug)
     gc.freeze()  # skip the final collection: with torch loaded it takes most of a second
     sys.exit(code or 0)
+
+
+def drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def hide_warnings(debug: bool) -> None:
+    """Libraries warn programmers, of their own files and lines: shown with ``--debug``, or where Python is asked to.
+
+    The filters stay as they are, so tests still turn warnings into errors.
+    """
+    if not (debug or sys.warnoptions):
+        warnings.showwarning = lambda *_args, **_kwargs: None
 
 
 def fail(message: object, code: int, debug: bool) -> int:
     if debug:
         traceback.print_exc()
-    line = " ".join(str(message).split())
-    print(f"normbench: {line}", file=sys.stderr)
+    echo(f"normbench: {' '.join(str(message).split())}", sys.stderr)
     return code
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from normbench_cli import store
+from normbench_cli import interrupts, store
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.cli._output import echo, print_json, print_table
 from normbench_cli.errors import EXIT_OK, UsageError
@@ -88,7 +88,7 @@ def profile(
         precision=parse_fraction(precision),
         seconds=seconds,
     )
-    with store.Store.open(common.db) as opened:
+    with interrupts.raised(), store.Store.open(common.db) as opened:
         outcome = use_case.run_profile(plan, opened)
     if common.json:
         print_json(outcome)
@@ -99,7 +99,7 @@ def profile(
 
 def parse_shape(text: str) -> tuple[int, ...]:
     pieces = text.lower().split("x")
-    if not 2 <= len(pieces) <= 5 or not all(piece.isdigit() and int(piece) > 0 for piece in pieces):
+    if not 2 <= len(pieces) <= 5 or not all(piece.isascii() and piece.isdigit() and int(piece) > 0 for piece in pieces):
         raise UsageError(f"--shape {text} is not a shape", "write batch x channels x height x width, like 128x64x32x32")
     return tuple(int(piece) for piece in pieces)
 

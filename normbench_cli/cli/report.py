@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from normbench_cli import paths
 from normbench_cli.cli import _options
 from normbench_cli.cli._document import print_document
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import hint, print_json
 from normbench_cli.errors import EXIT_OK
+from normbench_cli.reporting import files
 
 RUNS, VALUES, FILES = "Which runs", "What is compared", "Files"
 Names = list[str] | None
@@ -122,20 +124,30 @@ def report(
         ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder for the files.", rich_help_panel=FILES)] = Path("reports"),
+    to: Annotated[
+        tuple[str, Path] | None,
+        typer.Option(
+            "--to",
+            metavar="TOOL FOLDER",
+            help="Write the runs with their curves for tensorboard, wandb or mlflow, offline.",
+            rich_help_panel=FILES,
+        ),
+    ] = None,
     *,
     common: Common,
 ) -> int:
     """Compare recorded runs, grouped by the settings that vary: mean ± sd (n) over the seeds.
 
     Examples:
-      normbench report --metric test/accuracy --by norm,act
       normbench report --by norm,act --across data --baseline batchnorm --where 'seed<10' --format latex
       normbench report --where norm=popnorm --at 50% --curve train/loss
     """
-    from normbench_cli.reporting import files, query, render
-    from normbench_cli.reporting.report import make_report
+    from normbench_cli.reporting import export, query, render, report
 
+    paths.set_plot_cache()
     formats = files.parse_formats(form if form is not None else "" if common.json else "md")
+    if to:
+        export.require(to[0])
     asked = query.ReportQuery(
         metrics=metric or [],
         by=split_names(by),
@@ -152,14 +164,19 @@ def report(
         plots=plot or [],
         details="html" in formats,
     )
-    made = make_report(asked, common.db)
+    made = report.make_report(asked, common.db)
     document = render.to_document(made)
     if common.json:
         print_json(render.to_json(made))
+        for line in made.damage:
+            hint(line)
     else:
         print_document(document)
     for line in files.write_files(document, out, formats):
         hint(f"written: {line}", common.quiet)
+    if to:
+        count = export.export_runs(made.runs["id"].tolist(), *to, common.db)
+        hint(f"written for {to[0]}: {count} run{'s' * (count != 1)} in {to[1]}", common.quiet)
     return EXIT_OK
 
 

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from normbench_cli import suites as catalog
+from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, common_options, completion
 from normbench_cli.errors import UsageError
+from normbench_cli.registry.trust import allow_packages
 from normbench_cli.seeds import parse_seeds
 
 RUNS, FILES = "Which runs", "Files"
@@ -52,6 +54,7 @@ def reproduce(
             "--seeds", "--seed", metavar="SEEDS", help="In place of the suite's: 3, 0-9.", rich_help_panel=RUNS
         ),
     ] = None,
+    allow: _options.Allow = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would run and about how long.", rich_help_panel=RUNS)
     ] = False,
@@ -77,18 +80,18 @@ def reproduce(
       normbench reproduce augnorm-graph/table2 --scale full
       normbench reproduce all --scale smoke --format md,html
     """
+    allow_packages(allow or [])
     name = catalog.scale_name(scale)
     if budget is not None and name != "short":
         raise UsageError(f"--budget sizes --scale short, and the scale is {name}", "drop --budget")
     seconds = parse_duration(budget or "1h")
     chosen = catalog.Scale(name, seeds=tuple(parse_seeds(seeds or [])))
     found = catalog.select(suites)
-    from normbench_cli.cli._reproduction import dry_run as estimate  # fmt: skip
-    from normbench_cli.cli._reproduction import run
+    from normbench_cli.cli import _reproduction
 
     if dry_run:
-        return estimate(found, chosen, seconds, common)
-    return run(found, chosen, seconds, form, out, common)
+        return _reproduction.dry_run(found, chosen, seconds, common)
+    return _reproduction.run(found, chosen, seconds, form, out, common)
 
 
 def parse_duration(text: str) -> float:

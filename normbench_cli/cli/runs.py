@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from normbench_cli import paths, store
+from normbench_cli import interrupts, paths, store
 from normbench_cli.cli import _options
 from normbench_cli.cli._columns import Row
+from normbench_cli.cli._details import detail_rows
 from normbench_cli.cli._help import Command
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json, print_table
@@ -58,16 +59,17 @@ def list_runs(
       normbench runs list --status failed
       normbench runs list --where 'norm=popnorm and test/accuracy > 0.9' --limit 0
     """
-    from normbench_cli.store import queries
-
     if status is not None and status not in STATUSES:
         raise UsageError(f"'{status}' is not the status of a run", suggest(status, list(STATUSES)))
     accepted = parse_where(where or [])
     try:
         with store.Store.open(common.db, write=False) as opened:
-            found = queries.runs_frame(opened, status=status, tag=tag, where=accepted)
+            found = store.queries.runs_frame(opened, status=status, tag=tag, where=accepted)
             frame = found.head(limit or len(found))
-            values = queries.metrics_frame(opened, frame["id"].tolist(), None if common.json else ["test/accuracy"])
+            values = store.queries.metrics_frame(
+                opened, frame["id"].tolist(), None if common.json else ["test/accuracy"]
+            )
+            damage = opened.damage()
     except NoDatabase as error:
         if common.json:
             print_json({"runs": []})
@@ -81,6 +83,8 @@ def list_runs(
         print_json({"runs": [listed(row, metrics.get(row["id"], {})) for row in rows]})
     elif rows:
         print_table([row_of(row, metrics.get(row["id"], {}).get("test/accuracy")) for row in rows])
+    for line in damage:
+        hint(line)
     if len(found) > len(rows):
         hint(f"showing the newest {len(rows)} of {len(found)} runs; --limit 0 shows all", common.quiet)
     if found.empty:
@@ -116,30 +120,29 @@ def short_time(moment: datetime) -> str:
 @app.command("show", cls=Command)
 @common_options
 def show_run(run: _options.RunId, *, common: Common) -> int:
-    """Show everything recorded of a run: settings, environment, last metrics, metrics by epoch.
+    """Show everything recorded of a run: settings, what it was made of, environment, last metrics, metrics by epoch.
 
     Examples:
       normbench runs show d322c4f1
       normbench runs show d322 --json
     """
-    from normbench_cli.store import queries
-
     with store.Store.open(common.db, write=False) as opened:
         found = opened.find(run)
         metrics = opened.latest_metrics(found.id)
-        curve = queries.metrics_frame(opened, [found.id], curve=True)
+        curve = store.queries.metrics_frame(opened, [found.id], curve=True)
     epochs = curve.pivot(index="epoch", columns="metric", values="value")
     if common.json:
         by_epoch = [{"epoch": int(epoch), "metrics": row.dropna().to_dict()} for epoch, row in epochs.iterrows()]
         print_json({"runs": [shown(found, metrics, curve=by_epoch)]})
         return EXIT_OK
     facts = shown(found, metrics, folder=str(paths.run_folder(found.id)))
-    config, environment = facts.pop("config"), facts.pop("environment")
+    config, environment, details = facts.pop("config"), facts.pop("environment"), facts.pop("details")
     del facts["metrics"]
     some_epochs = epochs.iloc[evenly_spaced(len(epochs), EPOCHS_SHOWN)].iterrows()
     tables: list[list[Row]] = [
         [{"run": name, found.id: cell(value)} for name, value in facts.items() if value not in ("", None)],
         [{"setting": name, "value": format_value(value)} for name, value in flattened(config).items()],
+        detail_rows(details),
         [{"environment": name, "value": format_value(value)} for name, value in flattened(environment).items()],
         [{"last metric": name, "value": f"{value:.6g}"} for name, value in metrics.items()],
         [
@@ -154,12 +157,12 @@ def show_run(run: _options.RunId, *, common: Common) -> int:
     return EXIT_OK
 
 
-def shown(run: Run, metrics: Mapping[str, float], **details: Any) -> dict[str, Any]:
+def shown(run: Run, metrics: Mapping[str, float], **more: Any) -> dict[str, Any]:
     """A run in the JSON of `runs show`."""
     names = ["id", "fingerprint", "status", "message", "config", "kind", "tag", "note", "argv"]
     names += ["started_at", "heartbeat_at", "finished_at", "host", "pid"]
     facts: dict[str, Any] = {name: getattr(run, name) for name in names}
-    return run_json(**facts, metrics=metrics, environment=run.environment.facts, **details)
+    return run_json(**facts, metrics=metrics, environment=run.environment.facts, details=run.details, **more)
 
 
 def cell(value: object) -> str:
@@ -189,7 +192,7 @@ def evenly_spaced(length: int, most: int) -> list[int]:
 def remove(
     runs: _options.RunIds,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Also remove runs that are running.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also remove runs that are running or damaged.")] = False,
     *,
     common: Common,
 ) -> int:
@@ -203,10 +206,11 @@ def remove(
 
     with store.Store.open(common.db, create=False) as opened:
         found = deletable_runs(runs, opened, force=force)
-        if not yes and not confirmed(list(found.values()), ask=not common.json):
+        if not yes and not confirmed(found, ask=not common.json):
             hint("nothing was removed", common.quiet)
             return EXIT_ERROR
-        delete_runs(list(found), opened)
+        with interrupts.held_back():  # rows and folders go together
+            delete_runs(list(found), opened)
     if common.json:
         print_json({"removed": list(found)})
     else:
@@ -214,10 +218,10 @@ def remove(
     return EXIT_OK
 
 
-def confirmed(runs: Sequence[Run], ask: bool) -> bool:
+def confirmed(runs: Mapping[str, Run | None], ask: bool) -> bool:
     if not ask or not sys.stdin.isatty():
         raise UsageError("removing runs needs a confirmation, and the input is not a terminal", "confirm with --yes")
-    for run in runs:
+    for run_id, run in runs.items():
         settings = " ".join(str(getattr(run, name)) for name in GRID_FIELDS)
-        hint(f"{run.id}  {settings} seed {run.seed}  {run.status}")
+        hint(f"{run_id}  {settings} seed {run.seed}  {run.status}" if run else f"{run_id}  damaged")
     return typer.confirm(f"Remove {'this run' if len(runs) == 1 else f'these {len(runs)} runs'}?", err=True)

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from normbench_cli import store
+from normbench_cli import interrupts, store
+from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.cli._tables import print_dry_runs, print_results
 from normbench_cli.config import FIELDS, GRID_FIELDS, RunConfig, read_assignments
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.experiments.plan import Cell, expand, plan_grid
+from normbench_cli.registry.trust import allow_packages
 from normbench_cli.seeds import parse_seeds
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ def train(
         str | None,
         typer.Option("--resume", metavar="RUN", help="Continue a run that ended early.", rich_help_panel=WHICH_RUNS),
     ] = None,
+    force: _options.OtherData = False,
+    allow: _options.Allow = None,
     rerun: Annotated[
         bool, typer.Option("--rerun", help="Train the finished cells of a grid again.", rich_help_panel=WHICH_RUNS)
     ] = False,
@@ -70,6 +74,7 @@ def train(
       normbench train --norm augnorm:phi=1.5 --act sigmoid
       normbench train --norm popnorm,batchnorm --seeds 0-4 --dry-run
     """
+    allow_packages(allow or [])
     if resume is not None:
         others = [f"--{name.replace('_', '-')}" for name in settings]
         others += [f"--set {pair}" for pair in set_ or []] + ["--dry-run"] * dry_run
@@ -78,7 +83,9 @@ def train(
                 f"--resume continues a run with the run's own configuration, but {others[0]} is given",
                 "drop that option",
             )
-        return resume_run(resume, common)
+        return resume_run(resume, common, force=force)
+    if force:
+        raise UsageError("--force is for --resume", "name the run to continue by --resume, or drop --force")
     axes = {name: settings.pop(name, None) for name in GRID_FIELDS}
     seeds = parse_seeds(settings.pop("seed", []))
     configs = expand(dict(read_assignments("--set", set_ or [])) | settings, axes, seeds)
@@ -104,10 +111,10 @@ def train_cells(cells: Sequence[Cell], common: Common) -> list[RunResult]:
     due = sum(cell.due for cell in cells)
     if not due:
         return []
-    from normbench_cli.cli._progress import stopped_by_signals, training_progress
+    from normbench_cli.cli._progress import training_progress
     from normbench_cli.experiments.grid import run_grid
 
-    with stopped_by_signals(), training_progress(due, quiet=common.quiet) as on_event:
+    with interrupts.raised(), training_progress(due, quiet=common.quiet) as on_event:
         return run_grid(cells, common.db, on_event)
 
 
@@ -120,17 +127,17 @@ def exit_code(results: Sequence[RunResult], cells: int) -> int:
     return EXIT_INCOMPLETE if failed else EXIT_OK
 
 
-def resume_run(run: str, common: Common) -> int:
+def resume_run(run: str, common: Common, *, force: bool) -> int:
     """Continue a run that ended early, and print how it ended."""
-    from normbench_cli.cli._progress import stopped_by_signals, training_progress
+    from normbench_cli.cli._progress import training_progress
     from normbench_cli.experiments import train as use_case
 
     with (
         store.Store.open(common.db, create=False) as opened,
-        stopped_by_signals(),
+        interrupts.raised(),
         training_progress(1, quiet=common.quiet) as on_event,
     ):
-        result = use_case.resume_run(run, opened, on_event)
+        result = use_case.resume_run(run, opened, on_event, force=force)
     if common.json:
         print_json({"runs": [result.to_json()]})
     else:

@@ -9,7 +9,7 @@ all random numbers come from one generator.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import torch
@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from normbench_cli.errors import UsageError
+from normbench_cli.registry.bounds import Bounds, Seed
 
 SEVERITIES = (1, 2, 3, 4, 5)
+Severity = Annotated[int, Bounds(least=1, most=5)]
 CIFAR_MAX_SIDE = 64  # the longest shorter side of an image that takes CIFAR-10-C's parameters
 LUMA_WEIGHTS = (0.299, 0.587, 0.114)  # of red, green and blue
 Image = NDArray[np.uint8]  # (H, W, C)
@@ -50,8 +52,6 @@ class Corruption:
     """
 
     def __init__(self, severity: int) -> None:
-        if severity not in SEVERITIES:
-            raise ValueError(f"severity is {severity}; give 1 to 5")
         self.severity = severity
 
     def __call__(self, images: Tensor, first: int = 0) -> Tensor:
@@ -86,10 +86,8 @@ class GeneratedCorruption(Corruption):
     imagenet: ClassVar[Sequence[Any]]
     channels: ClassVar[tuple[int, ...]] = ()  # the permitted numbers of channels; empty permits any
 
-    def __init__(self, severity: int, seed: int = 0, table: Table = "auto") -> None:
+    def __init__(self, severity: Severity, seed: Seed = 0, table: Table = "auto") -> None:
         super().__init__(severity)
-        if not 0 <= seed < 2**63:
-            raise ValueError(f"seed is {seed}; give 0 or more")
         self.seed = seed
         self.table = table
 

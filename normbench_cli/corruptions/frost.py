@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image as PILImage
 
-from normbench_cli.corruptions.base import GeneratedCorruption, Image, Pixels, Table, luma
+from normbench_cli.corruptions.base import GeneratedCorruption, Image, Pixels, Severity, Table, luma
 from normbench_cli.errors import NormbenchError
 from normbench_cli.paths import data_root
 from normbench_cli.registry import CORRUPTIONS
+from normbench_cli.registry.bounds import Seed
 
 PHOTOGRAPHS = ("frost1.png", "frost2.png", "frost3.png", "frost4.jpg", "frost5.jpg")  # the sixth is never drawn
 PACKAGE = "imagecorruptions"  # contains the photographs; it is never imported
@@ -30,7 +31,7 @@ class Frost(GeneratedCorruption):
     imagenet = ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75))
     channels = (1, 3)
 
-    def __init__(self, severity: int, seed: int = 0, table: Table = "auto") -> None:
+    def __init__(self, severity: Severity, seed: Seed = 0, table: Table = "auto") -> None:
         super().__init__(severity, seed, table)
         self._folder = find_photographs()
 

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from normbench_cli.corruptions.base import SEVERITIES, CorruptibleData, Corruption
+from normbench_cli.corruptions.base import SEVERITIES, CorruptibleData, Corruption, Severity
 from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.paths import data_root
 from normbench_cli.registry import CORRUPTIONS
@@ -48,7 +48,7 @@ class PublishedCorruption(Corruption):
     folder: ClassVar[str]
     archive: ClassVar[str]
 
-    def __init__(self, name: Name, severity: int) -> None:
+    def __init__(self, name: Name, severity: Severity) -> None:
         super().__init__(severity)
         self.name = name
 

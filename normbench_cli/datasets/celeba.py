@@ -16,7 +16,7 @@ from normbench_cli.datasets._images.celeba_files import (
     read_attributes,
     read_partition,
 )
-from normbench_cli.datasets._images.crops import center_crop_box, check_size, random_resized_crop_box
+from normbench_cli.datasets._images.crops import ImageSize, center_crop_box, random_resized_crop_box
 from normbench_cli.datasets._images.files import ImageFiles, OnDamage
 from normbench_cli.datasets._images.streaming import StreamedImages
 from normbench_cli.datasets._images.transforms import BILINEAR, random_hflip
@@ -48,8 +48,13 @@ def evaluation_transform(image: Image.Image, _index: int, _draw: int, *, size: i
     return image.crop(center_crop_box(image.size)).resize((size, size), BILINEAR)
 
 
-@DATASETS.register("celeba", paper="Liu et al. 2015; groups of Zhai et al. 2021", recipe="augnorm-celeba")
-def celeba(size: int = 224, shuffle: bool = True, damaged: OnDamage = "skip") -> StreamedImages:
+@DATASETS.register(
+    "celeba",
+    paper="Liu et al. 2015; groups of Zhai et al. 2021",
+    recipe="augnorm-celeba",
+    files="normbench_cli.datasets._files.places:celeba",
+)
+def celeba(size: ImageSize = 224, shuffle: bool = True, damaged: OnDamage = "skip") -> StreamedImages:
     """Faces, blond or not, with 16 overlapping groups of sex, age, attractiveness and hair; official splits.
 
     The folder `celeba` of the data folder holds `img_align_celeba/`, `list_attr_celeba.txt` and
@@ -60,7 +65,6 @@ def celeba(size: int = 224, shuffle: bool = True, damaged: OnDamage = "skip") ->
     size: width and height after resizing; shuffle: false trains in the order of the files in every epoch, as the code
     of DORO does; damaged: skip leaves out an image that cannot be read, names it and counts it; fail stops at it.
     """
-    check_size(size)
     folder = data_root() / "celeba"
     ensure_files(folder)
     parts = read_partition(folder / PARTITION)

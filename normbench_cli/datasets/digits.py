@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from normbench_cli.datasets._images.digits import load_digits_resized
+from normbench_cli.datasets._images.digits import DigitsSize, load_digits_resized
 from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.registry import DATASETS
 
@@ -13,7 +13,7 @@ TEST_EXAMPLES = 360
 
 
 @DATASETS.register("digits", paper="Alpaydin & Kaynak 1998 (UCI)", recipe="digits")
-def digits(size: int = 16) -> InMemoryImages:
+def digits(size: DigitsSize = 16) -> InMemoryImages:
     """1,797 real handwritten digits, 8x8 pixels resized; 1,437 to train and 360 to test, stratified by class.
 
     size: width and height after resizing.

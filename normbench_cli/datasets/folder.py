@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 from normbench_cli.datasets._images.class_folders import read_splits
-from normbench_cli.datasets._images.crops import Augment, check_size
+from normbench_cli.datasets._images.crops import Augment, ImageSize
 from normbench_cli.datasets._images.files import OnDamage
 from normbench_cli.datasets._images.streaming import StreamedImages
 from normbench_cli.datasets._images.transforms import Crop, evaluation_transform, training_transform
 from normbench_cli.errors import NormbenchError, UsageError
+from normbench_cli.paths import expanded
 from normbench_cli.registry import DATASETS
 
 
-@DATASETS.register("folder", recipe="folder")
+@DATASETS.register("folder", recipe="folder", files="normbench_cli.datasets._files.places:folder")
 def folder(
     path: str = "",
-    size: int = 224,
+    size: ImageSize = 224,
     augment: Augment = "crop_flip",
     crop: Crop = "popnorm",
     mean: str = "0.485/0.456/0.406",
@@ -27,16 +27,16 @@ def folder(
     """Your own images: folder:path=FOLDER, which holds train/CLASS/ and val/CLASS/ or test/CLASS/ with image files.
 
     If there are both val and test, val chooses the epoch and test gives the scores.  Both need the classes of train.
-    The path is relative to the working folder and is part of the run's identity.  Write a comma in it as `\\,`.
+    The path is relative to the working folder.  It is part of the run's identity, as are the files.  Write a comma in
+    it as `\\,`.
 
     size: of the images that the network sees.  augment, crop: as for imagenet.  mean, std: of each channel of pixels in
     0-1, separated by slashes, or one number for all channels; ImageNet's by default.  damaged: skip leaves out an image
     that cannot be read, names it and counts it; fail stops at it.
     """
-    check_size(size)
     if not path:
         raise ValueError("which folder?  Write folder:path=FOLDER, with train/CLASS/ and test/CLASS/ in it")
-    root = Path(path).expanduser()
+    root = expanded(path)
     if not root.is_dir():
         raise UsageError(
             f"folder:path={path} is {'a file' if root.exists() else 'not there'}",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from normbench_cli.datasets._images.class_folders import read_splits
-from normbench_cli.datasets._images.crops import Augment, check_size
+from normbench_cli.datasets._images.crops import Augment, ImageSize
 from normbench_cli.datasets._images.files import OnDamage
 from normbench_cli.datasets._images.streaming import StreamedImages
 from normbench_cli.datasets._images.torchvision_compat import import_torchvision
@@ -25,9 +25,14 @@ META = "meta.bin"  # what torchvision makes of the development kit: the class of
 log = logging.getLogger(__name__)
 
 
-@DATASETS.register("imagenet", paper="Russakovsky et al. 2015", recipe="popnorm-imagenet")
+@DATASETS.register(
+    "imagenet",
+    paper="Russakovsky et al. 2015",
+    recipe="popnorm-imagenet",
+    files="normbench_cli.datasets._files.places:imagenet",
+)
 def imagenet(
-    size: int = 224, augment: Augment = "crop_flip", crop: Crop = "popnorm", damaged: OnDamage = "skip"
+    size: ImageSize = 224, augment: Augment = "crop_flip", crop: Crop = "popnorm", damaged: OnDamage = "skip"
 ) -> StreamedImages:
     """1,281,167 photographs in 1,000 classes (ILSVRC2012); its validation set of 50,000 is the test set.
 
@@ -40,7 +45,6 @@ def imagenet(
     in evaluation, the center after resizing the shorter side to 256.  damaged: skip leaves out an image that cannot be
     read, names it and counts it; fail stops at it.
     """
-    check_size(size)
     root = data_root() / "imagenet"
     ensure_splits(root)
     classes, (train, test) = read_splits(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from normbench_cli.datasets._images.digits import load_digits_resized
+from normbench_cli.datasets._images.digits import DigitsSize, load_digits_resized
 from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.registry import DATASETS
+from normbench_cli.registry.bounds import Bounds
 
 TEST, VALIDATION = 360, 240  # digits; each is there in both colors
 HIGH_FRACTION, LOW_GREEN = 0.2, 0.25  # of the training images; of the low digits among them
@@ -21,7 +24,11 @@ GROUPS = ("low_red", "low_green", "high_red", "high_green")
     paper="digits of Alpaydin & Kaynak 1998 (UCI)",
     recipe="shifted-digits",
 )
-def shifted_digits(size: int = 8, rare: float = 0.01, tint: float = 0.6) -> InMemoryImages:
+def shifted_digits(
+    size: DigitsSize = 8,
+    rare: Annotated[float, Bounds(above=0, most=0.1)] = 0.01,
+    tint: Annotated[float, Bounds(least=0, most=0.9)] = 0.6,
+) -> InMemoryImages:
     """Is a digit 5 or more?  Real digits whose color predicts the answer in training, except in a group of 1 %.
 
     Of `digits`, 750 are for training, 240 for choosing an epoch and 360 for testing, drawn in red or green.  In
@@ -36,10 +43,6 @@ def shifted_digits(size: int = 8, rare: float = 0.01, tint: float = 0.6) -> InMe
     from sklearn.model_selection import train_test_split
 
     pixels, shown = load_digits_resized(size)
-    if not 0 < rare <= 0.1:
-        raise ValueError(f"rare is {rare:g}; give a fraction above 0 and at most 0.1")
-    if not 0 <= tint <= 0.9:
-        raise ValueError(f"tint is {tint:g}; give 0 to 0.9")
     high = torch.from_numpy(shown >= 5)
     rest, test = train_test_split(np.arange(len(high)), test_size=TEST, stratify=shown, random_state=0)
     rest, validation = train_test_split(rest, test_size=VALIDATION, stratify=shown[rest], random_state=0)

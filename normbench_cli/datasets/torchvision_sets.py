@@ -18,7 +18,9 @@ from normbench_cli.registry import DATASETS
 Statistics = tuple[tuple[float, ...], tuple[float, ...]]  # mean and sd of each channel
 
 
-@DATASETS.register("cifar10", paper="Krizhevsky 2009", recipe="popnorm-cifar")
+@DATASETS.register(
+    "cifar10", paper="Krizhevsky 2009", recipe="popnorm-cifar", files="normbench_cli.datasets._files.places:cifar10"
+)
 def cifar10(augment: Augment = "crop_flip", normalize: Literal["reference", "exact"] = "reference") -> InMemoryImages:
     """50,000 training and 10,000 test photographs of 32x32 pixels in ten classes.
 
@@ -29,7 +31,9 @@ def cifar10(augment: Augment = "crop_flip", normalize: Literal["reference", "exa
     return load("CIFAR10", "cifar-10-batches-py", augment, reference if normalize == "reference" else None)
 
 
-@DATASETS.register("cifar100", paper="Krizhevsky 2009", recipe="popnorm-cifar")
+@DATASETS.register(
+    "cifar100", paper="Krizhevsky 2009", recipe="popnorm-cifar", files="normbench_cli.datasets._files.places:cifar100"
+)
 def cifar100(augment: Augment = "crop_flip", normalize: Literal["reference", "exact"] = "reference") -> InMemoryImages:
     """50,000 training and 10,000 test photographs of 32x32 pixels in a hundred classes.
 
@@ -39,7 +43,12 @@ def cifar100(augment: Augment = "crop_flip", normalize: Literal["reference", "ex
     return load("CIFAR100", "cifar-100-python", augment, reference if normalize == "reference" else None)
 
 
-@DATASETS.register("fashionmnist", paper="Xiao et al. 2017", recipe="popnorm-cifar")
+@DATASETS.register(
+    "fashionmnist",
+    paper="Xiao et al. 2017",
+    recipe="popnorm-cifar",
+    files="normbench_cli.datasets._files.places:fashionmnist",
+)
 def fashionmnist(augment: Augment = "none") -> InMemoryImages:
     """60,000 training and 10,000 test pictures of clothing, 28x28 gray pixels padded to 32x32 with black.
 

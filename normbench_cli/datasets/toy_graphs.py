@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 import torch
 
 from normbench_cli.datasets._graphs.dataset import GraphDataset, make_graph_dataset
 from normbench_cli.registry import DATASETS
+from normbench_cli.registry.bounds import Bounds, Seed
 
 LEAST_NODES, MOST_NODES, TAGS = 5, 12, 3
 CHORDS = 3  # edges across the ring, in the graphs of the second class
 
 
 @DATASETS.register("toy_graphs", graphs=True, recipe="augnorm-graph")
-def toy_graphs(graphs: int = 40, draw: int = 0) -> GraphDataset:
+def toy_graphs(graphs: Annotated[int, Bounds(least=4, most=100_000)] = 40, draw: Seed = 0) -> GraphDataset:
     """Does a ring of 5 to 12 nodes have chords?  Generated graphs, half of each class, with 3 kinds of nodes at random.
 
     graphs: how many; draw: another number draws other graphs.
     """
-    if graphs < 4:
-        raise ValueError(f"graphs is {graphs}; give 4 or more")
     rng = np.random.RandomState(draw)
     edges: list[tuple[int, int]] = []
     owners: list[int] = []

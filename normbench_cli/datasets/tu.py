@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Literal
 
+from normbench_cli.datasets._files.places import find_text_file, find_tu_folder
 from normbench_cli.datasets._graphs.dataset import GraphDataset
 from normbench_cli.datasets._graphs.read_powerful_gnns import read_powerful_gnns
 from normbench_cli.datasets._graphs.read_tu import read_tu
@@ -18,7 +19,13 @@ Source = Literal["any", "tu", "powerful-gnns"]
 COLLECTION = "https://www.chrsmrrs.com/graphkerneldatasets"
 
 
-@DATASETS.register("tu", paper="Morris et al. 2020 (TUDataset)", graphs=True, recipe="augnorm-graph")
+@DATASETS.register(
+    "tu",
+    paper="Morris et al. 2020 (TUDataset)",
+    graphs=True,
+    recipe="augnorm-graph",
+    files="normbench_cli.datasets._files.places:tu",
+)
 def tu(name: str = "", source: Source = "any", degree: bool = False) -> GraphDataset:
     """Any graph classification set of the TU collection, by its name there: tu:name=NCI1.
 
@@ -28,19 +35,37 @@ def tu(name: str = "", source: Source = "any", degree: bool = False) -> GraphDat
     return load([name], source, degree)
 
 
-@DATASETS.register("mutag", paper="Debnath et al. 1991", graphs=True, recipe="augnorm-graph")
+@DATASETS.register(
+    "mutag",
+    paper="Debnath et al. 1991",
+    graphs=True,
+    recipe="augnorm-graph",
+    files="normbench_cli.datasets._files.places:mutag",
+)
 def mutag(source: Source = "any", degree: bool = False) -> GraphDataset:
     """MUTAG: 188 molecules of 18 atoms on average, 7 kinds of atoms; are they mutagenic?"""
     return load(["MUTAG"], source, degree)
 
 
-@DATASETS.register("proteins", paper="Borgwardt et al. 2005", graphs=True, recipe="augnorm-graph")
+@DATASETS.register(
+    "proteins",
+    paper="Borgwardt et al. 2005",
+    graphs=True,
+    recipe="augnorm-graph",
+    files="normbench_cli.datasets._files.places:proteins",
+)
 def proteins(source: Source = "any", degree: bool = False) -> GraphDataset:
     """PROTEINS: 1,113 proteins of 39 structure elements on average, of 3 kinds; are they enzymes?"""
     return load(["PROTEINS"], source, degree)
 
 
-@DATASETS.register("ptc", paper="Helma et al. 2001", graphs=True, recipe="augnorm-graph")
+@DATASETS.register(
+    "ptc",
+    paper="Helma et al. 2001",
+    graphs=True,
+    recipe="augnorm-graph",
+    files="normbench_cli.datasets._files.places:ptc",
+)
 def ptc(source: Source = "any", degree: bool = False) -> GraphDataset:
     """PTC: 344 molecules; do they cause cancer in male rats?  Two different files go by this name.
 
@@ -66,20 +91,6 @@ def load(names: list[str], source: Source, degree: bool) -> GraphDataset:
             f"put the file of powerful-gnns at {data_root() / names[-1] / (names[-1] + '.txt')}",
         )
     return read_tu(download(names[0]), names[0], degree)
-
-
-def find_tu_folder(name: str) -> Path | None:
-    """The folder of the collection's files: as torch_geometric stores them, or as the archive unpacks."""
-    root = data_root()
-    places = [root / "TUDataset" / name, root / name]
-    folders = [folder for place in places for folder in (place / "raw", place, place / name)]
-    return next((folder for folder in folders if (folder / f"{name}_A.txt").is_file()), None)
-
-
-def find_text_file(name: str) -> Path | None:
-    root = data_root()
-    folders = [root / name, root / "TUDataset" / name, root / "dataset" / name, root / "powerful-gnns" / name, root]
-    return next((folder / f"{name}.txt" for folder in folders if (folder / f"{name}.txt").is_file()), None)
 
 
 def download(name: str) -> Path:

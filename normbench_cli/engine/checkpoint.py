@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 
+from normbench_cli.disk import UNFINISHED, write_whole
 from normbench_cli.errors import NormbenchError, first_sentence
 
 KEPT = 2
 PATTERN = "checkpoint-*.pt"
-UNFINISHED = ".writing"
 
 
 def save(folder: Path, step: int, content: dict[str, Any]) -> Path:
@@ -28,12 +28,7 @@ def save(folder: Path, step: int, content: dict[str, Any]) -> Path:
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"checkpoint-{step:09d}.pt"
-    unfinished = path.with_suffix(UNFINISHED)
-    with unfinished.open("wb") as file:
-        torch.save(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
+    write_whole(path, lambda file: torch.save(content, file), sync=True)
     sync_folder(folder)
     up_to_this = [other for other in sorted(folder.glob(PATTERN)) if other <= path]
     for other in {*folder.glob(PATTERN), *folder.glob(f"*{UNFINISHED}")} - {*up_to_this[-KEPT:]}:

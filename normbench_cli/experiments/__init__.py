@@ -15,7 +15,11 @@ and prints nothing.  The functions of ``import normbench_cli as nb`` stand besid
                     jobs.py, chosen_scale.py: what is recorded; estimates.py, sizing.py: how long it takes;
                     run_jobs.py, data_facts.py: the work
     delete.py       delete_runs
+    identity.py     fingerprints: settings, data, source of components from outside
+    details.py      what is recorded of a run's making; checkout_diff.py has the uncommitted changes
+    same_data.py    whether a run's data set is still the one it was trained on
     lifecycle.py    a run begins, shows that it is alive, and ends, whatever happens
+    recorded.py     recorded_config: a row as a configuration, which loads only packages that the user allows
     result.py       RunResult and the JSON form of a run
     events.py       what `on_event` is called with
     environment.py  the facts of code and machine that are recorded with a run

@@ -8,18 +8,27 @@ from collections.abc import Iterable, Sequence
 from normbench_cli import paths
 from normbench_cli.errors import NormbenchError
 from normbench_cli.store import Store
+from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.schema import Run
 
 
-def deletable_runs(texts: Iterable[str], store: Store, *, force: bool = False) -> dict[str, Run]:
-    """The runs with these ids (or first digits), by id.  An unknown run is an error; a running one too, unless forced.
+def deletable_runs(texts: Iterable[str], store: Store, *, force: bool = False) -> dict[str, Run | None]:
+    """The runs with these ids (or first digits), by id; None for one that is damaged.
 
-    Look at all runs before the first is removed, so that a wrong id removes nothing.
+    An unknown run is an error; a running or a damaged one too, unless forced.  Look at all runs before the first is
+    removed, so that a wrong id removes nothing.
     """
-    runs = {run.id: run for run in map(store.find, texts)}
-    for run in runs.values():
-        if run.status == "running" and not force:
-            raise NormbenchError(f"run {run.id} is running", "wait for its end, or remove it with --force")
+    runs: dict[str, Run | None] = {}
+    for run_id in map(store.find_id, texts):
+        try:
+            run = runs[run_id] = store.find(run_id)
+        except DamagedValue:
+            if not force:
+                raise
+            runs[run_id] = None
+        else:
+            if run.status == "running" and not force:
+                raise NormbenchError(f"run {run_id} is running", "wait for its end, or remove it with --force")
     return runs
 
 

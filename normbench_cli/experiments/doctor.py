@@ -6,17 +6,25 @@ torch is loaded, and something is compiled: whether compilers work is only known
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
 
 from normbench_cli import fast_paths, paths
 from normbench_cli.device import device_name, driver_version, pick_device
+from normbench_cli.disk import free_bytes
 from normbench_cli.errors import NormbenchError
+from normbench_cli.experiments import trials
 from normbench_cli.experiments.environment import installed_version
 from normbench_cli.store import Store
+from normbench_cli.store.check import check_database as examine_database
 from normbench_cli.store.errors import NoDatabase
+from normbench_cli.store.location import parse_location
 from normbench_cli.version import __version__
+
+LEAST_FREE = 2**30  # bytes: three checkpoints of resnet101, of which two are kept and one is being written
+QUICK_BYTES = 2**22  # of tables and files that doctor reads; it leaves larger ones to `db check`
 
 
 class Finding(NamedTuple):
@@ -28,22 +36,42 @@ class Finding(NamedTuple):
 
 
 def examine(db: str | None = None) -> dict[str, Finding]:
-    """The result of every check by its name."""
+    """The result of every check by its name.  A check that breaks is a finding, too."""
     home = check_home()
     if home.ok:
         paths.set_compile_cache()  # like every training, so that what is compiled here is found there
+    remembered = (trials.recall() if home.ok else None) or {}
     checks: dict[str, Callable[[], Finding]] = {
         "normbench": lambda: Finding(True, __version__),
         "torch": lambda: Finding(True, f"{torch.__version__}, {torch.get_num_threads()} threads"),
         "torchvision": check_torchvision,
         "device": check_device,
-        "fast paths": check_fast_paths,
-        "compiler": check_compiler,
+        **{name: partial(kept_or_made, remembered.get(name), check) for name, check in tried().items()},
         "home": lambda: home,
+        "disk": lambda: check_disk(db),
         "database": lambda: check_database(db),
         "data": check_data,
     }
-    return {name: check() for name, check in checks.items()}
+    found = {name: guarded(check) for name, check in checks.items()}
+    if home.ok and not remembered and all(found[name].ok and not found[name].remedy for name in tried()):
+        trials.remember({name: found[name].found for name in tried()})
+    return found
+
+
+def tried() -> dict[str, Callable[[], Finding]]:
+    """The checks that compile.  They take seconds, so their success is remembered (`trials`)."""
+    return {"fast paths": check_fast_paths, "compiler": check_compiler}
+
+
+def kept_or_made(remembered: str | None, check: Callable[[], Finding]) -> Finding:
+    return check() if remembered is None else Finding(True, remembered)
+
+
+def guarded(check: Callable[[], Finding]) -> Finding:
+    try:
+        return check()
+    except Exception as error:  # one broken part must not hide the others
+        return Finding(False, f"{type(error).__name__}: {error}", "this check cannot be made here")
 
 
 def check_torchvision() -> Finding:
@@ -84,9 +112,25 @@ def check_home() -> Finding:
     return Finding(True, str(paths.home()))
 
 
+def check_disk(db: str | None) -> Finding:
+    """Free space where normbench writes: its home, the database, data sets."""
+    location = parse_location(paths.database(db))
+    places = dict.fromkeys([paths.home(), *([location.path.parent] if location.path else []), paths.data_root()])
+    free = {place: free_bytes(place) for place in places}
+    scarce = [place for place, left in free.items() if left < LEAST_FREE]
+    found = ", ".join(f"{left / 2**30:.1f} GiB free at {place}" for place, left in free.items() if place in scarce)
+    if scarce:
+        return Finding(False, found, f"free space there: a large model's checkpoints need {LEAST_FREE / 2**30:.0f} GiB")
+    return Finding(True, f"{min(free.values()) / 2**30:.1f} GiB free")
+
+
 def check_database(location: str | None) -> Finding:
     try:
         with Store.open(location, create=False) as store:
+            health = examine_database(store, most_bytes=QUICK_BYTES)
+            if health.problems:
+                more = f", and {len(health.problems) - 1} more problems" if len(health.problems) > 1 else ""
+                return Finding(False, f"{store.location}: {health.problems[0]}{more}", "see `normbench db check`")
             return Finding(True, f"{store.location}: {store.count()} runs")
     except NoDatabase:
         return Finding(True, f"none yet at {paths.database(location)}", "`normbench train` makes it")

@@ -37,13 +37,14 @@ class DryRun:
     """A configuration as it would be trained.  `compile` is None in it if only a trial can decide."""
 
     config: RunConfig
+    fingerprint: str
     parameters: int
     norms: list[NormLayer]
     estimate: Estimate
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "fingerprint": self.config.fingerprint(),
+            "fingerprint": self.fingerprint,
             "config": self.config.to_dict(),
             "parameters": self.parameters,
             "norm_layers": [asdict(norm) for norm in self.norms],
@@ -54,18 +55,19 @@ class DryRun:
 
 def dry_run(configs: Iterable[RunConfig]) -> list[DryRun]:
     """What training each of the configurations would take, equal ones once; all are checked first."""
-    unique = list(by_fingerprint(configs).values())
-    check_cells(unique)
-    return [dry_run_one(config) for config in unique]
+    unique = by_fingerprint(configs)
+    check_cells(unique.values())
+    return [dry_run_one(config, fingerprint) for fingerprint, config in unique.items()]
 
 
-def dry_run_one(config: RunConfig) -> DryRun:
+def dry_run_one(config: RunConfig, fingerprint: str) -> DryRun:
     """Time a few steps with weights that are thrown away.  What compiling would save is not part of the estimate."""
     resolved = build.resolve(config, trial=None)
     model = build.make_model(resolved, build.load_data(config.data))
     estimate = estimate_folds(resolved) if config.folds else estimate_steps(resolved)
     open_choice = {"compile": None} if build.needs_compile_trial(config) else {}
     return DryRun(
+        fingerprint=fingerprint,
         config=RunConfig(**resolved.to_dict() | open_choice),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         norms=norm_layers(model, NORMS.parse_norm(config.norm)),

@@ -20,8 +20,11 @@ from normbench_cli.engine.evaluate import score, score_each
 from normbench_cli.engine.protocols import ImageData
 from normbench_cli.engine.training import Training
 from normbench_cli.experiments.events import Callback, CasesStarted, Notice, ignore
+from normbench_cli.experiments.recorded import Packages, with_own_packages
 from normbench_cli.experiments.result import RunResult, run_id_of
+from normbench_cli.experiments.same_data import add_remark, changed_sources, check_data
 from normbench_cli.experiments.trained import config_of_finished, load_trained
+from normbench_cli.interrupts import Interrupted, held_back
 from normbench_cli.registry import ATTACKS, CORRUPTIONS, DATASETS
 from normbench_cli.registry.spec import expand, split_list
 from normbench_cli.store import Store
@@ -42,18 +45,25 @@ def evaluate(
     attacks: str | Iterable[str] = (),
     corruptions: str | Iterable[str] = (),
     device: str = "auto",
+    force: bool = False,
+    allow: Packages = (),
     db: str | None = None,
     on_event: Callback = ignore,
 ) -> RunResult:
     """Score a finished run's checkpoint: clean, under attacks, on corrupted images.  The metrics are added to the run.
 
-    run: an id, the first digits of one, or a result of `train`.
+    run: an id, the first digits of one, or a result of `train`.  force: also on other data than those of the run, under
+    the same name, which is recorded as a remark.  allow: packages that the run may load for components that are not
+    normbench's own.
 
     >>> nb.evaluate("d322c4f1", attacks=["gaussian", "bim:eps=0.01/0.03"], corruptions="fog").metrics
     """
     conditions = parse_conditions(as_list(attacks), as_list(corruptions))
+    allowed = with_own_packages(run, allow)
     with Store.open(db, create=False) as store:
-        (result,) = evaluate_runs([run_id_of(run)], conditions, store, device=device, on_event=on_event)
+        (result,) = evaluate_runs(
+            [run_id_of(run)], conditions, store, device=device, force=force, allow=allowed, on_event=on_event
+        )
     return result
 
 
@@ -72,7 +82,14 @@ def parse_conditions(attacks: Iterable[str] = (), corruptions: Iterable[str] = (
 
 
 def evaluate_runs(
-    runs: Sequence[str], conditions: Conditions, store: Store, *, device: str = "auto", on_event: Callback = ignore
+    runs: Sequence[str],
+    conditions: Conditions,
+    store: Store,
+    *,
+    device: str = "auto",
+    force: bool = False,
+    allow: Packages = (),
+    on_event: Callback = ignore,
 ) -> list[RunResult]:
     """Score the checkpoints of finished runs and add the metrics to them.
 
@@ -81,33 +98,66 @@ def evaluate_runs(
     for note in conditions.notes:
         on_event(Notice(note))
     run_ids = [store.find(text).id for text in runs]
-    for run_id in run_ids:
-        check_run(run_id, store, conditions)
-    return [evaluate_run(run_id, conditions, store, device=device, on_event=on_event) for run_id in run_ids]
+    others = [check_run(run_id, store, conditions, force=force, allow=allow, on_event=on_event) for run_id in run_ids]
+    return [
+        evaluate_run(run_id, conditions, store, device=device, other_data=other, allow=allow, on_event=on_event)
+        for run_id, other in zip(run_ids, others, strict=True)
+    ]
 
 
-def check_run(run_id: str, store: Store, conditions: Conditions) -> None:
-    """Raise an error for what cannot work, before anything is measured."""
-    config = config_of_finished(run_id, store)
+def check_run(
+    run_id: str,
+    store: Store,
+    conditions: Conditions,
+    *,
+    force: bool = False,
+    allow: Packages = (),
+    on_event: Callback = ignore,
+) -> str:
+    """Raise an error for what cannot work, before anything is measured.  The result says if the data are others."""
+    config, run = config_of_finished(run_id, store, allow), store.find(run_id)
+    other_data = check_data(run, config, force=force, on_event=on_event)
+    for notice in changed_sources(run, config):
+        on_event(notice)
     if conditions.corruptions:
         data, name = build.load_data(config.data), DATASETS.parse(config.data).entry.name
         for case in conditions.corruptions:
             CORRUPTIONS.build(case.spec).check_data(name, data)
+    return other_data
 
 
 def evaluate_run(
-    run_id: str, conditions: Conditions, store: Store, *, device: str = "auto", on_event: Callback = ignore
+    run_id: str,
+    conditions: Conditions,
+    store: Store,
+    *,
+    device: str = "auto",
+    other_data: str = "",
+    allow: Packages = (),
+    on_event: Callback = ignore,
 ) -> RunResult:
-    """Score one finished run.  Each part of the metrics is recorded as soon as it is complete."""
-    config, training = load_trained(run_id, store, device)
+    """Score one finished run, whose data `check_run` has checked.  Each part of the metrics is recorded as soon as it
+    is complete.
+
+    other_data: what `check_run` says about them.
+    """
+    config, training = load_trained(run_id, store, device, allow, force=True)
+    if other_data:
+        add_remark(store, run_id, f"scored on other data: {other_data}")
     data = build.load_images(config.data)
     found: dict[str, float] = {}
-    for metrics in metrics_in_parts(training, data, conditions, on_event):
-        store.record(run_id, metrics, epoch=None, step=training.steps)
-        found |= metrics
-        for notice in new_damage(training):
-            on_event(notice)
-    return RunResult(run_id, "finished", config, found)
+    try:
+        for metrics in metrics_in_parts(training, data, conditions, on_event):
+            with held_back():
+                store.record(run_id, metrics, epoch=None, step=training.steps)
+                found |= metrics
+            for notice in new_damage(training):
+                on_event(notice)
+    except KeyboardInterrupt as stopped:
+        if found:
+            raise Interrupted(f"interrupted; {len(found)} scores are already recorded with run {run_id}") from stopped
+        raise
+    return RunResult(run_id, "finished", config, found, fingerprint=store.find(run_id).fingerprint)
 
 
 def metrics_in_parts(

@@ -7,10 +7,13 @@ from typing import Any
 
 from normbench_cli import build, paths
 from normbench_cli.config import RunConfig
+from normbench_cli.datasets._files.look import look
 from normbench_cli.experiments.events import Callback, Notice, RunEnded, RunStarted, ignore
 from normbench_cli.experiments.plan import Cell, expand, plan_grid
-from normbench_cli.experiments.result import RunResult, recorded_result
+from normbench_cli.experiments.recorded import packages_of, recorded_result
+from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.train import train_run
+from normbench_cli.interrupts import Interrupted
 from normbench_cli.seeds import parse_seeds
 from normbench_cli.store import Store
 
@@ -45,7 +48,10 @@ def train(
     cells = plan_grid(expand(settings, given, read_seeds(seeds)), db, rerun=rerun)
     trained = iter(run_grid(cells, db, on_event) if any(cell.due for cell in cells) else ())
     with Store.open(db, write=False) as store:
-        return [next(trained) if cell.due else recorded_result(cell.run_id, store) for cell in cells]
+        return [
+            next(trained) if cell.due else recorded_result(cell.run_id, store, packages_of(cell.config))
+            for cell in cells
+        ]
 
 
 def read_seeds(seeds: int | str | Iterable[int] | None) -> list[int]:
@@ -75,17 +81,24 @@ def train_cells(cells: Sequence[Cell], store: Store, on_event: Callback) -> Iter
         on_event(RunStarted(cell.config))
         try:
             result = train_cell(cell.config, store, on_event)
+        except KeyboardInterrupt as stopped:
+            if len(cells) == 1:
+                raise
+            raise Interrupted(f"{stopped or 'interrupted'}; the same command trains the cells that are left") from None
         except Exception as error:
             if len(cells) == 1:
                 raise
             # whatever is wrong with one cell must not cost the others
-            result = RunResult("", "failed", cell.config, {}, f"{type(error).__name__}: {error}")
+            result = RunResult(
+                "", "failed", cell.config, {}, f"{type(error).__name__}: {error}", fingerprint=cell.fingerprint
+            )
         on_event(RunEnded(result))
         yield result
 
 
 def train_cell(config: RunConfig, store: Store, on_event: Callback) -> RunResult:
-    """Resolve a configuration, warn of settings that are probably not intended, and train it."""
+    """Resolve a configuration, warn of settings that are probably not intended, and train it on the data of now."""
+    look(config.data)
     resolved = build.resolve(config, on_event)
     for warning in build.config_warnings(resolved):
         on_event(Notice(warning))

@@ -7,12 +7,14 @@ description of a data set; it is found by its fingerprint, so nothing is ever ru
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal
 
 from normbench_cli.config import RunConfig
-from normbench_cli.experiments.plan import fingerprint_of, newest_runs
+from normbench_cli.experiments.identity import data_digest, fingerprints
+from normbench_cli.experiments.plan import newest_runs
 from normbench_cli.registry import ATTACKS
 from normbench_cli.store import Store
 from normbench_cli.store.errors import NoDatabase
@@ -48,32 +50,44 @@ class Job:
 
 def make_jobs(suites: Iterable[Suite], scale: Scale) -> list[Job]:
     """The jobs of all cells and seeds, each once, those with the same data set one after the other."""
+    listed = [job for suite in suites for cell in suite.cells for job in jobs_of(suite, cell, scale)]
     jobs: dict[str, Job] = {}
-    for suite in suites:
-        for cell in suite.cells:
-            seeds = scale.seeds_of(suite)
-            for seed in seeds[:1] if cell.is_of_data else seeds:
-                job = make_job(suite, cell, scale, seed)
-                known = jobs.get(job.fingerprint, job)
-                jobs[job.fingerprint] = replace(
-                    known,
-                    config=max(known.config, job.config, key=lambda config: config.probes > 0),
-                    attacks=tuple(dict.fromkeys(known.attacks + job.attacks)),
-                    places=tuple(dict.fromkeys(known.places + job.places)),
-                )
+    for job in with_fingerprints(listed):
+        known = jobs.get(job.fingerprint, job)
+        jobs[job.fingerprint] = replace(
+            known,
+            config=max(known.config, job.config, key=lambda config: config.probes > 0),
+            attacks=tuple(dict.fromkeys(known.attacks + job.attacks)),
+            places=tuple(dict.fromkeys(known.places + job.places)),
+        )
     return sorted(jobs.values(), key=lambda job: job.config.data)
 
 
-def make_job(suite: Suite, cell: Cell, scale: Scale, seed: int) -> Job:
-    config = scale.config(suite, cell, seed)
-    place = Place(suite.name, cell.row, cell.column, seed)
-    if cell.is_of_data:
-        return Job(config, data_fingerprint(config.data), describes=config.data, places=(place,))
-    return Job(config, fingerprint_of(config), attacks=attacks_of(cell.metric), places=(place,))
+def jobs_of(suite: Suite, cell: Cell, scale: Scale) -> Iterator[Job]:
+    """What a cell needs, a job a seed; their fingerprints are still missing."""
+    seeds = scale.seeds_of(suite)
+    for seed in seeds[:1] if cell.is_of_data else seeds:
+        config, places = scale.config(suite, cell, seed), (Place(suite.name, cell.row, cell.column, seed),)
+        if cell.is_of_data:
+            yield Job(config, "", describes=config.data, places=places)
+        else:
+            yield Job(config, "", attacks=attacks_of(cell.metric), places=places)
+
+
+def with_fingerprints(jobs: Sequence[Job]) -> list[Job]:
+    """Of the data as they are now.  Data that are not there yet add nothing, so the plan is made again after a run."""
+    found = fingerprints((job.config for job in jobs), download=False)
+    data = cache(data_fingerprint)
+    return [
+        replace(job, fingerprint=data(job.describes) if job.describes else fingerprint)
+        for job, fingerprint in zip(jobs, found, strict=True)
+    ]
 
 
 def data_fingerprint(spec: str) -> str:
-    return hashlib.sha256(f"data {spec}".encode()).hexdigest()[:16]
+    """Of a run that describes a data set."""
+    digest = data_digest(spec, download=False)
+    return hashlib.sha256(f"data {spec} {digest}".strip().encode()).hexdigest()[:16]
 
 
 def attacks_of(metric: str) -> tuple[str, ...]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from normbench_cli.config import RunConfig
+from normbench_cli.errors import DatabaseError
+from normbench_cli.interrupts import Interrupted, held_back, ignored
 from normbench_cli.store import Store
+from normbench_cli.store.statements import interrupt_running
 
 SECONDS_BETWEEN_BEATS = 15
+LONGEST_MESSAGE = 10_000  # characters
 
 
 def begin_run(
@@ -19,11 +23,13 @@ def begin_run(
     store: Store,
     environment: dict[str, Any],
     *,
+    fingerprint: str,
+    details: Mapping[str, Any],
     kind: str = "train",
-    fingerprint: str | None = None,
 ) -> str:
-    """Record a new run as running, and give its id.  The fingerprint is the configuration's unless one is given."""
-    return store.begin(config.to_dict(), fingerprint or config.fingerprint(), environment, kind=kind, argv=sys.argv[1:])
+    """Record a new run as running, and give its id."""
+    argv = sys.argv[1:]
+    return store.begin(config.to_dict(), fingerprint, environment, kind=kind, argv=argv, details=details)
 
 
 class Heartbeat:
@@ -46,17 +52,52 @@ class Heartbeat:
         self._last = time.monotonic()
 
 
+class Begun:
+    """The runs that this process has begun."""
+
+    def __init__(self) -> None:
+        self.run_ids: list[str] = []
+
+    def begin(self, record: Callable[[], str]) -> str:
+        """Record that a run begins, and keep its id; no interrupt comes between the two."""
+        with held_back():
+            run_id = record()
+            self.run_ids.append(run_id)
+        return run_id
+
+
 @contextmanager
-def recording_outcome(store: Store, *run_ids: str) -> Iterator[None]:
-    """On an error or an interrupt, record how the runs ended and raise again."""
+def recording_outcome(store: Store, advice: Callable[[str], str]) -> Iterator[Begun]:
+    """Runs begin in this block.  On an error or an interrupt, record how they ended and raise again.
+
+    advice: what to do about an interrupted run, by its id.
+    """
+    begun = Begun()
     try:
         with store.hold_open():
-            yield
-    except KeyboardInterrupt:
-        for run_id in run_ids:
-            store.end(run_id, "interrupted", "stopped by hand")
-        raise
+            yield begun
+    except KeyboardInterrupt as interrupt:
+        with ignored():
+            stopped = end_interrupted(store, begun)
+        lines = [advice(run_id) for run_id in stopped]
+        raise Interrupted("; ".join(dict.fromkeys(["interrupted", *lines]))) from interrupt
     except BaseException as error:
-        for run_id in run_ids:
-            store.end(run_id, "failed", f"{type(error).__name__}: {error}")
+        end_failed(store, begun.run_ids, f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE])
         raise
+
+
+def end_failed(store: Store, run_ids: Iterable[str], message: str) -> None:
+    """Record that runs failed.  Where the database cannot be written, the error that ended the runs matters more: they
+    count as interrupted once their process is gone."""
+    with suppress(DatabaseError):
+        for run_id in run_ids:
+            store.end(run_id, "failed", message)
+
+
+def end_interrupted(store: Store, begun: Begun) -> list[str]:
+    """Mark the runs that are still running as interrupted; their ids.  One that has just ended stays as it is."""
+    if not begun.run_ids:
+        return []
+    with suppress(DatabaseError), store.writing() as session:
+        return interrupt_running(session, begun.run_ids)
+    return begun.run_ids

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from normbench_cli import build
 from normbench_cli.datasets._images.batches import Standardize
 from normbench_cli.engine.protocols import ImageData
+from normbench_cli.experiments.recorded import Packages, with_own_packages
 from normbench_cli.experiments.result import RunResult, run_id_of
 from normbench_cli.experiments.trained import load_trained
 from normbench_cli.store import Store
@@ -36,17 +37,27 @@ class Preprocess:
         return self._standardize(pixels).contiguous(memory_format=self._memory_format)
 
 
-def load_model(run: str | RunResult, db: str | None = None, *, device: str = "auto") -> nn.Module:
+def load_model(
+    run: str | RunResult,
+    db: str | None = None,
+    *,
+    device: str = "auto",
+    force: bool = False,
+    allow: Packages = (),
+) -> nn.Module:
     """The trained network of a finished run, in eval mode, with the weights of its last checkpoint.
 
     Its attribute `preprocess` turns images (uint8, or floats from 0 to 1) into the network's inputs.
     run: an id, the first digits of one, or a result of `train`.  device: auto, cpu, cuda, ...
+    force: also if its data set is now another one of the same name, to which `preprocess` then belongs.
+    allow: packages that the run may load for components that are not normbench's own.
 
     >>> net = nb.load_model("d322c4f1")
     >>> net(net.preprocess(images)).argmax(1)
     """
     with Store.open(db, write=False) as store:
-        config, training = load_trained(store.find(run_id_of(run)).id, store, device)
+        run_id = store.find(run_id_of(run)).id
+        config, training = load_trained(run_id, store, device, with_own_packages(run, allow), force=force)
     model = training.model.eval()
     data = build.load_images(config.data)
     model.preprocess = Preprocess(data, training.device, channels_last=bool(config.channels_last))  # type: ignore[assignment]

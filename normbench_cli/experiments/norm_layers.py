@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from torch import nn
 from torch.nn.utils import parametrize
@@ -58,6 +59,16 @@ def neighboring_operation(modules: list[tuple[str, nn.Module]], index: int, *, b
     """The first operation behind a norm that is placed before it, otherwise the last one in front of the norm."""
     candidates = modules[index + 1 :] if before else reversed(modules[:index])
     return next((name for name, module in candidates if isinstance(module, Operation)), "")
+
+
+def compact(layers: Iterable[NormLayer]) -> list[dict[str, Any]]:
+    """The layers as they are recorded: those that are alike in one entry, with their names."""
+    alike: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for layer in layers:
+        key = (layer.norm, layer.placement, *layer.parameters.items())
+        first = {"norm": layer.norm, "placement": layer.placement, "parameters": layer.parameters, "layers": []}
+        alike.setdefault(key, first)["layers"].append(layer.name)
+    return list(alike.values())
 
 
 def stated_parameters(module: nn.Module, names: Iterable[str]) -> dict[str, Value]:

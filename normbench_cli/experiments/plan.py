@@ -1,6 +1,7 @@
 """The cells of a grid, and what is recorded of each: what is known before anything is launched.
 
-torch is loaded only if there are cells to train, so a wrong setting or a finished grid is reported at once.
+torch is loaded only if there are cells to train, or data of one's own to look at, so a wrong setting or a finished grid
+is reported at once.
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from normbench_cli import paths
-from normbench_cli.config import RunConfig, make_config
+from normbench_cli import paths, store
+from normbench_cli.config import REGISTRIES, RunConfig, make_config
+from normbench_cli.errors import UsageError
+from normbench_cli.experiments.identity import fingerprints
+from normbench_cli.registry.source_digest import reload_changed
 from normbench_cli.registry.spec import split_list
+from normbench_cli.registry.trust import USER
 from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.status import WITH_RESULT
 
@@ -35,16 +40,30 @@ class Cell:
 def expand(
     settings: Mapping[str, Any], axes: Mapping[str, Iterable[str] | None], seeds: Iterable[int] = ()
 ) -> list[RunConfig]:
-    """Every combination of the values of the axes, over the common settings.  A value may be a list with commas."""
-    values: dict[str, list[Any]] = {
-        name: [spec for text in texts for spec in split_list(text)] for name, texts in axes.items() if texts
-    }
+    """Every combination of the values of the axes, over the common settings.  A value may be a list with commas.
+
+    All are the user's own words, on the command line or as a Python caller.
+    """
+    values: dict[str, list[Any]] = {name: read_specs(name, texts) for name, texts in axes.items() if texts is not None}
     if seeds := list(seeds):
         values["seed"] = seeds
     return [
-        make_config({**settings, **dict(zip(values, combination, strict=True))})
+        make_config({**settings, **dict(zip(values, combination, strict=True))}, USER)
         for combination in product(*values.values())
     ]
+
+
+def read_specs(name: str, texts: Iterable[str]) -> list[str]:
+    """The specs of an axis.  A text without any, as from an unset variable of a shell, is refused."""
+    specs = []
+    for text in (texts := list(texts)):
+        specs += (found := split_list(text))
+        if not found:
+            break
+    else:
+        if texts:
+            return specs
+    raise UsageError(f"{name} is empty", f"name a {REGISTRIES[name].kind}, or leave it out")
 
 
 def plan_grid(configs: Iterable[RunConfig], db: str | None = None, *, rerun: bool = False) -> list[Cell]:
@@ -65,26 +84,17 @@ def plan_grid(configs: Iterable[RunConfig], db: str | None = None, *, rerun: boo
 
 
 def by_fingerprint(configs: Iterable[RunConfig]) -> dict[str, RunConfig]:
-    """The configurations, equal ones once."""
-    return {fingerprint_of(config): config for config in configs}
-
-
-def fingerprint_of(config: RunConfig) -> str:
-    """A configuration's fingerprint once it is resolved; only an open precision needs a look at the device."""
-    if config.amp != "auto":
-        return config.fingerprint()
-    from normbench_cli.build import resolved_fingerprint
-
-    return resolved_fingerprint(config)
+    """The configurations, equal ones once, as they would be trained now."""
+    reload_changed()
+    listed = list(configs)
+    return dict(zip(fingerprints(listed), listed, strict=True))
 
 
 def newest_runs(fingerprints: Iterable[str], db: str | None) -> dict[str, tuple[str, str]]:
     """Fingerprint -> id and status of what is recorded; nothing if there is no database yet."""
-    from normbench_cli.store import Store
-
     try:
-        with Store.open(db, write=False) as store:
-            return store.newest_runs(fingerprints)
+        with store.Store.open(db, write=False) as opened:
+            return opened.newest_runs(fingerprints)
     except NoDatabase:
         return {}
 

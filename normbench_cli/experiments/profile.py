@@ -18,6 +18,7 @@ from normbench_cli.device import pick_device
 from normbench_cli.engine.loop import saved_bytes
 from normbench_cli.engine.step import train_step
 from normbench_cli.errors import UsageError
+from normbench_cli.experiments.details import details_of
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome
 from normbench_cli.experiments.profile_results import REFERENCES, Row, result_rows
@@ -26,6 +27,7 @@ from normbench_cli.measure.timing import Timing, Work, calibration_spread, sampl
 from normbench_cli.measure.workloads import Workload, layer_workload
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.spec import split_list
+from normbench_cli.registry.trust import USER
 from normbench_cli.store import Store
 
 if TYPE_CHECKING:
@@ -109,7 +111,7 @@ def plan_profile(
     if only not in ("layers", "model", "both"):
         raise UsageError(f"--only {only} is not known", "give layers, model or both")
     names = dict.fromkeys([*REFERENCES, *map(NORMS.canonical, norms)])
-    configs = [build.resolve(make_config({**(settings or {}), "norm": name}), trial=None) for name in names]
+    configs = [build.resolve(make_config({**(settings or {}), "norm": name}, USER), trial=None) for name in names]
     for config in configs:
         if only != "layers" and config.folds:
             raise UsageError(f"the training step of {config.model} on graphs is not profiled", "give --only layers")
@@ -127,9 +129,11 @@ def run_profile(plan: ProfilePlan, store: Store) -> dict[str, Any]:
     """Measure everything, record every raw sample, and give the environment and the results."""
     paths.set_compile_cache()
     facts = environment(plan.device)
-    run_ids = {config.norm: begin_contender(config, plan, store, facts) for config in plan.configs}
     results: list[Row] = []
-    with recording_outcome(store, *run_ids.values()):
+    with recording_outcome(store, lambda run_id: "a profile is not continued: give the command again") as begun:
+        run_ids = {
+            config.norm: begun.begin(partial(begin_contender, config, plan, store, facts)) for config in plan.configs
+        }
         heartbeat = Heartbeat(store, *run_ids.values())
         for place, workloads in places(plan):
             results += measure_place(plan, place, workloads, run_ids, store, heartbeat)
@@ -140,9 +144,10 @@ def run_profile(plan: ProfilePlan, store: Store) -> dict[str, Any]:
 
 def begin_contender(config: ResolvedConfig, plan: ProfilePlan, store: Store, facts: dict[str, Any]) -> str:
     """Record a run for a contender.  The hardware is part of a profile's identity."""
-    identity = [config.fingerprint(), plan.shapes, plan.model, {key: facts[key] for key in HARDWARE}]
+    own, details = details_of(config, facts)
+    identity = [own, plan.shapes, plan.model, {key: facts[key] for key in HARDWARE}]
     fingerprint = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
-    return begin_run(config, store, facts, kind="profile", fingerprint=fingerprint)
+    return begin_run(config, store, facts, kind="profile", fingerprint=fingerprint, details=details)
 
 
 def places(plan: ProfilePlan) -> Iterator[tuple[Row, dict[str, Workload]]]:

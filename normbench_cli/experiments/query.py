@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 
 import pandas as pd
@@ -25,7 +26,9 @@ def runs(where: Where | None = None, db: str | None = None) -> pd.DataFrame:
     >>> nb.runs(where="norm in (batchnorm, popnorm) and test/accuracy > 0.9")
     """
     with Store.open(db, write=False) as store:
-        return queries.runs_frame(store, where=parse_where(conditions(where)))
+        found = queries.runs_frame(store, where=parse_where(conditions(where)))
+        warn_of_damage(store)
+    return found
 
 
 def metrics(name: str | Iterable[str], where: Where | None = None, db: str | None = None) -> pd.DataFrame:
@@ -43,8 +46,15 @@ def metrics(name: str | Iterable[str], where: Where | None = None, db: str | Non
         run_ids = chosen["id"].tolist()
         by_epoch = queries.metrics_frame(store, run_ids, names, curve=True)
         last = queries.metrics_frame(store, run_ids, names)
+        warn_of_damage(store)
     values = pd.concat([by_epoch, last[last["epoch"].isna()]], ignore_index=True)
     return values.merge(chosen[["id", *SETTINGS]].rename(columns={"id": "run_id"}), on="run_id", how="left")
+
+
+def warn_of_damage(store: Store) -> None:
+    """Name what was left out; the commands print the same sentences."""
+    for line in store.damage():
+        warnings.warn(line, RuntimeWarning, stacklevel=3)
 
 
 def conditions(where: Where | None) -> list[str]:

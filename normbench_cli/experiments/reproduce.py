@@ -90,5 +90,5 @@ def run_plan(plan: Plan, db: str | None = None, on_event: Callback = ignore) -> 
 
 
 def after(plan: Plan, db: str | None = None) -> Plan:
-    """The plan with what is recorded now."""
-    return replace(plan, jobs=with_state(plan.jobs, db))
+    """The plan with what is recorded now, on the data that are there now."""
+    return replace(plan, jobs=with_state(make_jobs(plan.suites, plan.scale), db))

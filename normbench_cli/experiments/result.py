@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from normbench_cli.config import RunConfig, make_config
-
-if TYPE_CHECKING:
-    from normbench_cli.store import Store
+from normbench_cli.config import RunConfig
 
 
 @dataclass(frozen=True)
@@ -17,7 +14,7 @@ class RunResult:
     """A run and how it ended.
 
     id: empty if the run could not even begin.  status: finished, diverged, failed, interrupted or running.
-    metrics: the last value of each metric, by full name.  message: why the run ended early.
+    metrics: the last value of each metric, by full name.  message: why the run ended early.  fingerprint: as recorded.
     """
 
     id: str
@@ -25,11 +22,12 @@ class RunResult:
     config: RunConfig
     metrics: dict[str, float] = field(default_factory=dict)
     message: str = ""
+    fingerprint: str = field(kw_only=True)
 
     def to_json(self) -> dict[str, Any]:
         return run_json(
             id=self.id,
-            fingerprint=self.config.fingerprint(),
+            fingerprint=self.fingerprint,
             status=self.status,
             message=self.message,
             config=self.config.to_dict(),
@@ -57,12 +55,6 @@ def run_json(
         "metrics": dict(metrics),
         **details,
     }
-
-
-def recorded_result(run_id: str, store: Store) -> RunResult:
-    """A recorded run as a result."""
-    run = store.find(run_id)
-    return RunResult(run.id, run.status, make_config(run.config), store.latest_metrics(run.id), run.message)
 
 
 def run_id_of(run: str | RunResult) -> str:

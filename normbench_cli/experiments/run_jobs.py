@@ -12,9 +12,11 @@ from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.evaluate import Conditions, evaluate_run
 from normbench_cli.experiments.events import Callback, RunEnded, RunStarted
 from normbench_cli.experiments.grid import train_cell
-from normbench_cli.experiments.jobs import Job
-from normbench_cli.experiments.result import RunResult, recorded_result
+from normbench_cli.experiments.jobs import Job, data_fingerprint
+from normbench_cli.experiments.recorded import recorded_result
+from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.train import resume_run
+from normbench_cli.interrupts import Interrupted, held_back
 from normbench_cli.store import Store
 
 
@@ -26,9 +28,11 @@ def run_jobs(jobs: Sequence[Job], scale: str, db: str | None, on_event: Callback
             on_event(RunStarted(job.config))
             try:
                 result = run_job(job, scale, store, on_event)
+            except KeyboardInterrupt as stopped:
+                raise Interrupted(f"{stopped or 'interrupted'}; the same command continues the suite") from None
             except Exception as error:  # whatever is wrong with one cell must not cost the others
                 reason = f"{type(error).__name__}: {error}"
-                result = RunResult(job.run_id, "failed", job.config, {}, reason)
+                result = RunResult(job.run_id, "failed", job.config, {}, reason, fingerprint=job.fingerprint)
                 failed[job.fingerprint] = reason
             on_event(RunEnded(result))
     return failed
@@ -52,9 +56,10 @@ def run_job(job: Job, scale: str, store: Store, on_event: Callback) -> RunResult
 def describe(job: Job, store: Store) -> RunResult:
     """Record the facts of a data set as a run of the kind `data`."""
     facts = data_facts(build.load_data(job.describes))
-    run_id = store.begin(
-        {"data": job.describes}, job.fingerprint, environment(pick_device("cpu")), kind="data", argv=["reproduce"]
-    )
-    store.record(run_id, facts)
-    store.end(run_id, "finished")
-    return RunResult(run_id, "finished", job.config, facts)
+    fingerprint = data_fingerprint(job.describes)
+    where = environment(pick_device("cpu"))
+    with held_back():
+        run_id = store.begin({"data": job.describes}, fingerprint, where, kind="data", argv=["reproduce"])
+        store.record(run_id, facts)
+        store.end(run_id, "finished")
+    return RunResult(run_id, "finished", job.config, facts, fingerprint=fingerprint)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import shlex
 import time
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 
 from normbench_cli import build, paths
 from normbench_cli.build import ResolvedConfig
-from normbench_cli.config import make_config
+from normbench_cli.config import RunConfig
 from normbench_cli.device import pick_device
 from normbench_cli.engine import checkpoint
 from normbench_cli.engine.crossval import Curves, finished_folds
@@ -17,12 +19,19 @@ from normbench_cli.engine.events import Diverged, Notice, Record
 from normbench_cli.engine.loop import fit
 from normbench_cli.engine.training import Training
 from normbench_cli.errors import NormbenchError
+from normbench_cli.experiments.details import details_of
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.events import Callback, ignore
 from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome
+from normbench_cli.experiments.recorded import Packages, packages_of, recorded_config
+from normbench_cli.experiments.remarks import make_remark, record_norm_layers, remark_on_divergence
 from normbench_cli.experiments.result import RunResult
+from normbench_cli.experiments.same_data import add_remark, changed_sources, check_data
 from normbench_cli.experiments.trained import checkpoint_mismatch
+from normbench_cli.interrupts import held_back
+from normbench_cli.registry.trust import allowed_packages
 from normbench_cli.store import Store
+from normbench_cli.store.location import parse_location
 from normbench_cli.store.status import WITH_RESULT
 
 
@@ -31,15 +40,24 @@ def train_run(config: ResolvedConfig, store: Store, on_event: Callback = ignore)
 
     On an error or an interrupt the run's final status is recorded and the exception raised again.
     """
-    run_id = begin_run(config, store, environment(pick_device(config.device)))
-    with recording_outcome(store, run_id):
+    facts = environment(pick_device(config.device))
+    fingerprint, details = details_of(config, facts)
+    with recording_outcome(store, partial(resume_advice, config, store)) as begun:
+        run_id = begun.begin(lambda: begin_run(config, store, facts, fingerprint=fingerprint, details=details))
+        record_norm_layers(run_id, config, store, on_event)
         if config.folds:
             return cross_validate(run_id, config, {}, store, on_event)
         return train_and_record(run_id, config, build.make_training(config), store, on_event)
 
 
-def resume_run(text: str, store: Store, on_event: Callback = ignore) -> RunResult:
-    """Continue a run that ended early from its newest whole checkpoint, as if it had never stopped."""
+def resume_run(
+    text: str, store: Store, on_event: Callback = ignore, allow: Packages = (), *, force: bool = False
+) -> RunResult:
+    """Continue a run that ended early from its newest whole checkpoint, as if it had never stopped.
+
+    allow: packages that its row may load, besides those that the user has allowed for good.
+    force: also on other data than it began with, which is recorded as a remark.
+    """
     paths.set_compile_cache()
     run = store.find(text)
     if run.status == "running":  # whoever kills a run and resumes it at once need not wait until it counts as silent
@@ -49,7 +67,13 @@ def resume_run(text: str, store: Store, on_event: Callback = ignore) -> RunResul
         raise NormbenchError(f"run {run.id} is {run.status}", "only a run that ended early can be resumed")
     if run.status == "running":
         raise NormbenchError(f"run {run.id} is running, in process {run.pid} on {run.host}", "stop it first")
-    config = build.resolve(make_config(run.config), trial=None)
+    recorded = recorded_config(run, allow)
+    other_data = check_data(run, recorded, force=force, on_event=on_event)
+    for notice in changed_sources(run, recorded):
+        on_event(notice)
+    config = build.resolve(recorded, trial=None)
+    if other_data:
+        add_remark(store, run.id, f"continued on other data: {other_data}")
     if config.folds:
         return resume_folds(run.id, config, store, on_event)
     training = build.make_training(config)
@@ -60,10 +84,23 @@ def resume_run(text: str, store: Store, on_event: Callback = ignore) -> RunResul
             on_event(Notice(f"{line}; continuing from the one before"))
         with checkpoint_mismatch(run.id):
             training.load_state_dict(saved)
-    store.reopen(run.id, training.step)
-    on_event(Notice(f"run {run.id} continues after step {training.step} of {training.steps}"))
-    with recording_outcome(store, run.id):
+    with recording_outcome(store, partial(resume_advice, config, store)) as begun:
+        begun.begin(lambda: reopened(run.id, training.step, store))
+        on_event(Notice(f"run {run.id} continues after step {training.step} of {training.steps}"))
         return train_and_record(run.id, config, training, store, on_event)
+
+
+def reopened(run_id: str, step: int | None, store: Store) -> str:
+    store.reopen(run_id, step)
+    return run_id
+
+
+def resume_advice(config: RunConfig, store: Store, run_id: str) -> str:
+    """The command that continues an interrupted run, with the options that it needs from here."""
+    options = [f"--allow {package}" for package in packages_of(config) if package not in allowed_packages()]
+    if store.location != parse_location(paths.database()):
+        options.append(f"--db {shlex.quote(store.location.shown)}")
+    return f"run {run_id} continues with `{' '.join(['normbench train --resume', run_id, *options])}`"
 
 
 def train_and_record(
@@ -88,18 +125,28 @@ def train_and_record(
             else:
                 heartbeat.beat()
             if due:
-                store.sync()  # or a power cut could leave a checkpoint and not the records before it
-                checkpoint.save(folder, training.step, {**training.state_dict(), "config": config.to_dict()})
+                with held_back():
+                    store.sync()  # or a power cut could leave a checkpoint and not the records before it
+                    checkpoint.save(folder, training.step, {**training.state_dict(), "config": config.to_dict()})
                 last_checkpoint = time.monotonic()
             on_event(event)
     except Diverged as diverged:
-        return end_run(run_id, config, store, "diverged", str(diverged))
+        return end_diverged(run_id, config, diverged, store, on_event)
     return end_run(run_id, config, store, "finished")
 
 
 def end_run(run_id: str, config: ResolvedConfig, store: Store, status: str, message: str = "") -> RunResult:
     store.end(run_id, status, message)
-    return RunResult(run_id, status, config, store.latest_metrics(run_id), message)
+    fingerprint = store.find(run_id).fingerprint
+    return RunResult(run_id, status, config, store.latest_metrics(run_id), message, fingerprint=fingerprint)
+
+
+def end_diverged(
+    run_id: str, config: ResolvedConfig, diverged: Diverged, store: Store, on_event: Callback
+) -> RunResult:
+    if remark := remark_on_divergence(config, diverged.step):
+        make_remark(run_id, remark, store, on_event)
+    return end_run(run_id, config, store, "diverged", str(diverged))
 
 
 def cross_validate(
@@ -120,7 +167,7 @@ def cross_validate(
                 heartbeat.beat()
             on_event(event)
     except Diverged as diverged:
-        return end_run(run_id, config, store, "diverged", str(diverged))
+        return end_diverged(run_id, config, diverged, store, on_event)
     store.record_all(run_id, together)
     return end_run(run_id, config, store, "finished")
 
@@ -131,7 +178,7 @@ def resume_folds(run_id: str, config: ResolvedConfig, store: Store, on_event: Ca
 
     recorded = {name: series(store, run_id, name).tolist() for name in series_names(store, run_id)}
     finished = finished_folds(recorded, config.epochs or 0, store.latest_metrics(run_id))
-    store.reopen(run_id, None)
-    on_event(Notice(f"run {run_id} continues with {len(finished)} of {config.folds} folds finished"))
-    with recording_outcome(store, run_id):
+    with recording_outcome(store, partial(resume_advice, config, store)) as begun:
+        begun.begin(lambda: reopened(run_id, None, store))
+        on_event(Notice(f"run {run_id} continues with {len(finished)} of {config.folds} folds finished"))
         return cross_validate(run_id, config, finished, store, on_event)

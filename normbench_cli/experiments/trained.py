@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from normbench_cli import build, paths
-from normbench_cli.config import RunConfig, make_config
+from normbench_cli.config import RunConfig
 from normbench_cli.device import pick_device
 from normbench_cli.engine import checkpoint
 from normbench_cli.engine.training import Training
 from normbench_cli.errors import NormbenchError, first_sentence
+from normbench_cli.experiments.recorded import Packages, recorded_config
+from normbench_cli.experiments.same_data import check_data
 from normbench_cli.store import Store
 
 
-def config_of_finished(run_id: str, store: Store) -> RunConfig:
-    """The configuration of a run that kept a trained model, or an error that says why it has none."""
+def config_of_finished(run_id: str, store: Store, allow: Packages = (), **changes: Any) -> RunConfig:
+    """The configuration of a run that kept a trained model, with changes, or an error that says why it has none.
+
+    allow: packages that its row may load, besides those that the user has allowed for good.
+    """
     run = store.find(run_id)
     if run.status != "finished":
         raise NormbenchError(f"run {run.id} is {run.status}", "only a finished run can be evaluated")
@@ -23,13 +29,19 @@ def config_of_finished(run_id: str, store: Store) -> RunConfig:
         raise NormbenchError(f"run {run.id} is a {run.kind}, which trains no model", "see `normbench runs show`")
     if run.config.get("folds"):
         raise NormbenchError(f"run {run.id} is a cross-validation, which keeps no model", "see `normbench runs show`")
-    return make_config(run.config)
+    return recorded_config(run, allow, **changes)
 
 
-def load_trained(run_id: str, store: Store, device: str = "auto") -> tuple[build.ResolvedConfig, Training]:
-    """The configuration and the training of a finished run, after its last step, on a device."""
-    recorded = config_of_finished(run_id, store)
-    config = build.resolve(make_config(recorded.to_dict() | {"device": device}), trial=None)
+def load_trained(
+    run_id: str, store: Store, device: str = "auto", allow: Packages = (), *, force: bool = False
+) -> tuple[build.ResolvedConfig, Training]:
+    """The configuration and the training of a finished run, after its last step, on a device.
+
+    force: also with other data than those it was trained on.
+    """
+    recorded = config_of_finished(run_id, store, allow, device=device)
+    check_data(store.find(run_id), recorded, force=force)
+    config = build.resolve(recorded, trial=None)
     saved, damaged = checkpoint.load(paths.run_folder(run_id), pick_device(device))
     training = build.make_training(config)
     if saved["step"] < training.steps:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from normbench_cli.models._blocks.factory import LayerFactory
 from normbench_cli.models._blocks.pooling import global_avg_pool
 from normbench_cli.registry import MODELS
+from normbench_cli.registry.bounds import PartialShare
 
 # of each stage: expansion, channels, blocks, kernel, stride of the first block
 STAGES = (
@@ -93,12 +94,10 @@ class EfficientNetB0(nn.Module):
         act: str = "silu",
         num_classes: int = 10,
         in_channels: int = 3,
-        dropout: float = 0.2,
-        drop_connect: float = 0.2,
+        dropout: PartialShare = 0.2,
+        drop_connect: PartialShare = 0.2,
     ) -> None:
         super().__init__()
-        if not (0 <= dropout < 1 and 0 <= drop_connect < 1):
-            raise ValueError(f"dropout is {dropout:g} and drop_connect {drop_connect:g}; give rates from 0 to below 1")
         layers = LayerFactory(norm, act)
         self.stem = layers.conv_norm_act(in_channels, 32, 3, first=True)
         self.blocks = nn.Sequential()

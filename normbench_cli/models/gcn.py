@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
@@ -10,6 +12,7 @@ from normbench_cli.models._blocks.graph import GraphInput, symmetric_spmm
 from normbench_cli.models._blocks.graph_classifier import Counting, GraphClassifier
 from normbench_cli.models._blocks.onednn_linear import OneDNNLinear
 from normbench_cli.registry import MODELS
+from normbench_cli.registry.bounds import Bounds, FewCount, PartialShare
 
 
 class GraphConvolution(nn.Module):
@@ -46,10 +49,10 @@ class GCN(GraphClassifier):
         act: str = "relu",
         num_classes: int = 2,
         in_channels: int = 7,
-        n_layers: int = 5,
+        n_layers: FewCount = 5,
         counting: Counting = "graphnorm",
-        hidden: int = 64,
-        dropout: float = 0.5,
+        hidden: Annotated[int, Bounds(least=1, most=1_000_000)] = 64,
+        dropout: PartialShare = 0.5,
     ) -> None:
         layers = LayerFactory(norm, act)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from normbench_cli.models._blocks.factory import LayerFactory
 from normbench_cli.registry import MODELS
+from normbench_cli.registry.bounds import Bounds, Count, FewCount
 
 
 @MODELS.register("mlp")
@@ -23,13 +26,11 @@ class MLP(nn.Module):
         act: str = "relu",
         num_classes: int = 10,
         in_channels: int = 3,
-        width: int = 256,
-        depth: int = 3,
-        size: int = 32,
+        width: Count = 256,
+        depth: FewCount = 3,
+        size: Annotated[int, Bounds(least=1, most=1024)] = 32,
     ) -> None:
         super().__init__()
-        if min(width, depth, size) < 1:
-            raise ValueError(f"width is {width}, depth {depth} and size {size}; each must be at least 1")
         layers = LayerFactory(norm, act)
         self.size = size
         self.hidden = nn.Sequential(layers.linear_norm_act(in_channels * size * size, width, first=True))

@@ -6,7 +6,7 @@ results on disk.  Calling inductor directly saves the guards of torch.compile, w
 
 Whether a shape is compiled depends on the shape alone, never on what came before, so a resumed training repeats every
 bit.  Where the number of rows changes from call to call, as with batches of graphs, ``dynamic_rows=True`` makes one
-kernel for any number of rows of a matrix.  ``NORMBENCH_COMPILE`` is auto (default), always or never.
+kernel for any number of rows of a matrix.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import threading
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -26,36 +27,13 @@ from torch import Tensor
 
 from normbench_cli import fast_paths
 from normbench_cli.device import pick_device
+from normbench_cli.norms._compile_policy import is_concrete, path_of, worth_compiling
 
-LARGE = 2**20  # elements; below, starting a compiler costs more than it will save
-LARGE_MATRIX = 40_000  # the same for a kernel that is made once for all numbers of rows
 TRACED_ROWS = 1025  # odd, so that nothing is split into blocks of rows, and above every size that is treated specially
 MOST_KERNELS = 256  # of one function; a network has about a dozen shapes
 UNCOMPILED = "norm layers run uncompiled, slower"
 
 Kernel = Callable[..., Any]  # returns what the compiled function returns
-
-
-def is_concrete(x: Tensor) -> bool:
-    """A real tensor with data, outside any tracing: code may read its values and start a compiler."""
-    return type(x) in (Tensor, torch.nn.Parameter) and x.device.type != "meta" and not torch.compiler.is_compiling()
-
-
-def reads_without_sync(x: Tensor) -> bool:
-    """Whether reading a value costs nothing, as on a CPU; on an accelerator it waits for the device."""
-    return is_concrete(x) and x.device.type == "cpu"
-
-
-def worth_compiling(x: Tensor, dynamic_rows: bool = False) -> bool:
-    """Whether a function of this tensor is compiled: it depends on the shape alone, as long as the compiler works."""
-    policy = os.environ.get("NORMBENCH_COMPILE", "auto")
-    open_rows = dynamic_rows and x.ndim == 2
-    large = policy == "always" or x.numel() >= (LARGE_MATRIX if open_rows else LARGE)
-    return large and policy != "never" and not fast_paths.failed(_path_of(x.device, open_rows))
-
-
-def _path_of(device: torch.device, open_rows: bool) -> str:
-    return f"inductor on {device.type}{' with dynamic rows' if open_rows else ''}"
 
 
 class InductorKernel:
@@ -109,7 +87,7 @@ class InductorKernel:
         try:
             return _compiled(function, [t.detach() for t in given], open_rows)
         except Exception as error:
-            fast_paths.fall_back(_path_of(given[0].device, open_rows), UNCOMPILED, error)
+            fast_paths.fall_back(path_of(given[0].device, open_rows), UNCOMPILED, error)
             return function
 
 
@@ -119,6 +97,7 @@ def _compiled(function: Kernel, given: list[Tensor], open_rows: bool) -> Kernel:
     from torch._inductor import config
     from torch.fx.experimental.proxy_tensor import make_fx
 
+    keep_headers_in_cache()
     with warnings.catch_warnings(), torch.no_grad(), config.patch(_inductor_settings()):
         warnings.simplefilter("ignore")
         if not open_rows:
@@ -169,6 +148,22 @@ def _inductor_settings() -> dict[str, Any]:
     if multiprocessing.parent_process() is not None:  # inductor's helper processes are the parent's: a forked child
         settings["compile_threads"] = 1  # would wait for them forever
     return settings
+
+
+def keep_headers_in_cache() -> None:
+    """Keep the compiler's precompiled headers beside inductor's other files, in the folder of
+    `paths.set_compile_cache`; by default they go to the system's folder for temporary files."""
+    path = "inductor's folder of headers"
+    if fast_paths.failed(path):
+        return
+    try:
+        from torch._inductor import codecache
+        from torch._inductor.runtime.cache_dir_utils import cache_dir
+
+        folder = Path(cache_dir(), "precompiled_headers")
+        codecache._HEADER_DIR, codecache._HEADER_LOCK_DIR = str(folder), str(folder / "locks")
+    except Exception as error:
+        fast_paths.fall_back(path, "precompiled headers go to the folder for temporary files", error)
 
 
 @cache
@@ -235,7 +230,7 @@ def try_fast_paths() -> None:
     for device in dict.fromkeys((torch.device("cpu"), pick_device())):
         has_batch_norm_operators(device)
         for open_rows in (False, True) if os.environ.get("NORMBENCH_COMPILE") != "never" else ():
-            fast_paths.passes(_path_of(device, open_rows), partial(_try_inductor, device, open_rows), UNCOMPILED)
+            fast_paths.passes(path_of(device, open_rows), partial(_try_inductor, device, open_rows), UNCOMPILED)
 
 
 def _try_inductor(device: torch.device, open_rows: bool) -> None:

@@ -6,13 +6,14 @@ import torch
 from torch import Tensor, nn
 
 from normbench_cli.norms._batch.layout import working_dtype
-from normbench_cli.norms._compile import reads_without_sync
-from normbench_cli.norms._ggm.learned_phi import LearnsPhiModule, PhiRange
+from normbench_cli.norms._compile_policy import reads_without_sync
+from normbench_cli.norms._ggm.learned_phi import LearnablePhi, LearnsPhiModule, PhiRange
 from normbench_cli.norms._ggm.segmented import segmented_median
-from normbench_cli.norms._ggm.solver import MAX_STEPS, check_phi, parse_solver
+from normbench_cli.norms._ggm.solver import MAX_STEPS, parse_solver
 from normbench_cli.norms._ggm.stats import SolverLayer, add_call
 from normbench_cli.norms._segments import segment_mean, segment_sizes, to_rows
 from normbench_cli.registry import NORMS
+from normbench_cli.registry.bounds import NotNegative
 
 STEPS_UNCHECKED = 24  # on an accelerator: few values and many ties, so bisection has to do some of the work
 LEARNED = PhiRange(1.2, 2.0)
@@ -34,12 +35,14 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
     """
 
     def __init__(
-        self, num_features: int, phi: float = 1.5, eps: float = 1e-6, learn_phi: bool = False, solver: str = "safe"
+        self,
+        num_features: int,
+        phi: LearnablePhi = 1.5,
+        eps: NotNegative = 1e-6,
+        learn_phi: bool = False,
+        solver: str = "safe",
     ) -> None:
         super().__init__()
-        check_phi(phi)
-        if phi == 1 or phi == float("inf"):
-            raise ValueError(f"phi = {phi:g} has no search: use a value between 1.01 and 16")
         low, high = LEARNED
         if learn_phi and not low < phi < high:
             raise ValueError(f"phi = {phi:g} is outside ({low:g}, {high:g}), its range when learned: use 1.5, say")

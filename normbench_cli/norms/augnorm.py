@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +13,10 @@ from normbench_cli.norms._batch.running import RunningStatsNorm
 from normbench_cli.norms._ggm.autograd import compile_ahead, normalize_about_median
 from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.median import generalized_median
-from normbench_cli.norms._ggm.solver import check_phi, parse_solver
+from normbench_cli.norms._ggm.solver import parse_solver
 from normbench_cli.norms._ggm.stats import SolverLayer
 from normbench_cli.registry import NORMS
+from normbench_cli.registry.bounds import Bounds, NotNegative, Share
 
 STEPS_UNCHECKED = 8  # where asking whether they are enough would wait: on an accelerator, in a compiled model
 STEPS_UNCHECKED_LOW_PHI = 24  # the same for a low phi, where ties make many steps bisections
@@ -45,14 +46,13 @@ class AugNorm(RunningStatsNorm, SolverLayer):
     def __init__(
         self,
         num_features: int,
-        phi: float = 1.5,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
+        phi: Annotated[float, Bounds(least=1, most=16, infinite=True)] = 1.5,
+        eps: NotNegative = 1e-5,
+        momentum: Share = 0.1,
         affine: bool = True,
         solver: str = "safe",
     ) -> None:
         super().__init__(num_features, eps, momentum, weight=affine, bias=affine)
-        check_phi(phi)
         self.fixed_phi: float | None = float(phi)
         self.solver = solver
         self.plain_iterations = parse_solver(solver)

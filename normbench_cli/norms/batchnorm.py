@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from normbench_cli.registry import NORMS
+from normbench_cli.registry.bounds import Positive, Share
 
 
 @NORMS.register(
@@ -22,7 +23,7 @@ class BatchNorm(_BatchNorm):
     momentum: weight of the new batch in the running statistics
     """
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True) -> None:
+    def __init__(self, num_features: int, eps: Positive = 1e-5, momentum: Share = 0.1, affine: bool = True) -> None:
         super().__init__(num_features, eps=eps, momentum=momentum, affine=affine)
 
     def _check_input_dim(self, input: Tensor) -> None:

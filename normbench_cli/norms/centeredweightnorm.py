@@ -10,6 +10,7 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from normbench_cli.norms._weights.filters import centered, filter_axis, norm_of_filters
 from normbench_cli.registry import NORMS
+from normbench_cli.registry.bounds import Positive
 
 EPS = 1e-5  # added to the length, as the authors do
 
@@ -35,7 +36,7 @@ class CenteredDirection(nn.Module):
 
 
 @NORMS.register("centeredweightnorm", aliases=("cwn",), paper="Huang et al. 2017", placement="weight")
-def centeredweightnorm(op: nn.Module, scale: float = 1.414, learn_scale: bool = False) -> nn.Module:
+def centeredweightnorm(op: nn.Module, scale: Positive = 1.414, learn_scale: bool = False) -> nn.Module:
     """Centered weight normalization: every filter has mean zero and the same length.
 
         w = scale (v - mean(v)) / (||v - mean(v)||_2 + 1e-5)        per filter
@@ -47,8 +48,6 @@ def centeredweightnorm(op: nn.Module, scale: float = 1.414, learn_scale: bool = 
     op: the convolution or linear layer; changed in place and returned
     scale: length of every filter; learn_scale: learn the length of each filter, starting from scale
     """
-    if scale <= 0:
-        raise ValueError(f"scale = {scale:g}: the length of a filter must be above 0")
     axis = filter_axis(op)
     register_parametrization(op, "weight", CenteredDirection(cast(Tensor, op.weight), axis, scale, learn_scale))
     return op

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from normbench_cli.norms._ggm.kernels import SolverOptions
-from normbench_cli.norms._ggm.learned_phi import LearnsPhiModule, PhiRange
-from normbench_cli.norms._ggm.solver import check_phi
+from normbench_cli.norms._ggm.learned_phi import LearnablePhi, LearnsPhiModule, PhiRange
 from normbench_cli.norms.augnorm import AugNorm
 from normbench_cli.registry import NORMS
+from normbench_cli.registry.bounds import NotNegative, Share
 
 
 @NORMS.register("diffphi", paper="AugNorm", placement="after", needs_batch=True, removes_mean=True)
@@ -32,18 +32,17 @@ class DiffPhi(AugNorm, LearnsPhiModule):
     def __init__(
         self,
         num_features: int,
-        init: float = 1.5,
-        low: float = 1.2,
-        high: float = 2.0,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
+        init: LearnablePhi = 1.5,
+        low: LearnablePhi = 1.2,
+        high: LearnablePhi = 2.0,
+        eps: NotNegative = 1e-5,
+        momentum: Share = 0.1,
         affine: bool = True,
         solver: str = "safe",
     ) -> None:
-        if not 1 < low < init < high <= 16:
-            raise ValueError(f"1 < low < init < high <= 16 does not hold for {low:g}, {init:g}, {high:g}: change them")
+        if not low < init < high:
+            raise ValueError(f"low < init < high does not hold for {low:g}, {init:g}, {high:g}: change them")
         super().__init__(num_features, phi=init, eps=eps, momentum=momentum, affine=affine, solver=solver)
-        check_phi(high)
         self.fixed_phi = None
         self.range = PhiRange(low, high)
         self.register_phi_raw(self.range.raw(init, num_features, computed_in=torch.float64))

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from normbench_cli.norms._segments import segment_mean, segment_sizes, to_rows
 from normbench_cli.registry import NORMS
+from normbench_cli.registry.bounds import NotNegative
 
 
 @NORMS.register("graphnorm", paper="Cai et al. 2021", placement="after", graphs=True)
@@ -23,7 +24,7 @@ class GraphNorm(nn.Module):
     affine: learn gamma and beta; alpha is always learned
     """
 
-    def __init__(self, num_features: int, eps: float = 1e-6, affine: bool = True) -> None:
+    def __init__(self, num_features: int, eps: NotNegative = 1e-6, affine: bool = True) -> None:
         super().__init__()
         self.num_features = num_features
         self.eps = eps

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from normbench_cli.norms._batch.group import GroupNormBase, number_of_groups
+from normbench_cli.norms._batch.group import GroupNormBase, Groups, number_of_groups
 from normbench_cli.registry import NORMS
+from normbench_cli.registry.bounds import NotNegative
 
 
 @NORMS.register("groupnorm", aliases=("gn",), paper="Wu & He 2018", placement="after")
@@ -18,8 +19,9 @@ class GroupNorm(GroupNormBase):
 
     num_features: channels; eps: added to the variance; affine: learn gamma and beta
     groups: exactly so many, which must divide the channels of every layer; none: up to 32, the largest number of them
-    that divides a layer's channels (its attribute `num_groups`)
+    that divides a layer's channels into groups of two or more (its attribute `num_groups`), because a group of one
+    channel is instance normalization
     """
 
-    def __init__(self, num_features: int, groups: int | None = None, eps: float = 1e-5, affine: bool = True) -> None:
+    def __init__(self, num_features: int, groups: Groups = None, eps: NotNegative = 1e-5, affine: bool = True) -> None:
         super().__init__(number_of_groups(groups, num_features), num_features, eps, affine)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from normbench_cli.norms._batch.group import GroupNormBase
 from normbench_cli.registry import NORMS
+from normbench_cli.registry.bounds import NotNegative
 
 
 @NORMS.register("layernorm", aliases=("ln",), paper="Ba et al. 2016", placement="after")
@@ -19,5 +20,5 @@ class LayerNorm(GroupNormBase):
     num_features: channels; eps: added to the variance; affine: learn gamma and beta
     """
 
-    def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = True) -> None:
+    def __init__(self, num_features: int, eps: NotNegative = 1e-5, affine: bool = True) -> None:
         super().__init__(1, num_features, eps, affine)

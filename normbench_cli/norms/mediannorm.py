@@ -8,6 +8,7 @@ from normbench_cli.norms._batch.layout import from_columns, to_columns, working_
 from normbench_cli.norms._batch.reduce import normalize_about
 from normbench_cli.norms._batch.running import RunningStatsNorm
 from normbench_cli.registry import NORMS
+from normbench_cli.registry.bounds import NotNegative, Share
 
 
 @NORMS.register("mediannorm", paper="AugNorm", placement="after", needs_batch=True, removes_mean=True)
@@ -25,7 +26,7 @@ class MedianNorm(RunningStatsNorm):
     affine: learn gamma and beta
     """
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True) -> None:
+    def __init__(self, num_features: int, eps: NotNegative = 1e-5, momentum: Share = 0.1, affine: bool = True) -> None:
         super().__init__(num_features, eps, momentum, weight=affine, bias=affine)
 
     def normalize_batch(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
-from normbench_cli.norms._batch.group import number_of_groups
+from normbench_cli.norms._batch.group import Groups, number_of_groups
 from normbench_cli.norms._batch.layout import from_columns, memory_format, per_channel, to_columns, working_dtype
 from normbench_cli.norms._batch.popnorm_kernels import PopNormFunction
 from normbench_cli.norms._batch.running import RunningStatsNorm
 from normbench_cli.registry import NORMS
+from normbench_cli.registry.bounds import Bounds, NotNegative, Share
 
 
 @NORMS.register(
@@ -36,8 +38,8 @@ class POPNorm(RunningStatsNorm):
     divide: l2 (as above), l1 (mean |xbar|), linf (max |xbar|), none (then neither gamma nor kappa)
     order: remove_first, divide_first (divide x by its own scale, then remove the quotient's mean)
     stats: batch, instance (each sample), group (each sample and group of channels)
-    groups: for stats=group: exactly so many, which must divide the channels of every layer; none: up to 32, the largest
-    number of them that divides a layer's channels
+    groups: for stats=group only: exactly so many, which must divide the channels of every layer; none: up to 32, the
+    largest number of them that divides a layer's channels into groups of two or more
     eps: added to the square of the scale
     momentum: weight of the new batch in the running statistics
     """
@@ -47,21 +49,19 @@ class POPNorm(RunningStatsNorm):
     def __init__(
         self,
         num_features: int,
-        kappa: float = 4.0,
+        kappa: Annotated[float, Bounds(least=1e-6, most=1e6)] = 4.0,
         remove: Literal["mean", "scaled", "none"] = "mean",
         divide: Literal["l2", "l1", "linf", "none"] = "l2",
         order: Literal["remove_first", "divide_first"] = "remove_first",
         stats: Literal["batch", "instance", "group"] = "batch",
-        groups: int | None = None,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
+        groups: Groups = None,
+        eps: NotNegative = 1e-5,
+        momentum: Share = 0.1,
     ) -> None:
-        if not 0 < kappa < float("inf"):
-            raise ValueError(
-                f"kappa is {kappa:g}, and the output's scale is 1 / kappa: use a positive number such as 4"
-            )
         if remove == divide == "none":
             raise ValueError("remove=none with divide=none leaves nothing to do: use the norm 'none'")
+        if groups is not None and stats != "group":
+            raise ValueError(f"groups={groups} has no effect with stats={stats}: leave it out, or give stats=group")
         in_batch = stats == "batch"
         super().__init__(num_features, eps, momentum, weight=divide != "none", bias=remove != "none", tracked=in_batch)
         self.kappa = kappa
@@ -69,7 +69,8 @@ class POPNorm(RunningStatsNorm):
         self.divide = divide
         self.order = order
         self.stats = stats
-        self.num_groups = number_of_groups(groups, num_features) if stats == "group" else num_features
+        self.num_groups = number_of_groups(groups, num_features) if stats == "group" else None
+        self.groups_in_sample = self.num_groups or num_features
         self.is_default_form = (remove, divide, order) == ("mean", "l2", "remove_first")
         self.runs_scale = in_batch and divide in (
             "l1",
@@ -77,6 +78,11 @@ class POPNorm(RunningStatsNorm):
         )  # no closed form from mean and variance: lags behind beta
         if self.runs_scale:
             self.register_buffer("running_scale", torch.ones(num_features))
+
+    def values_per_statistic(self, shape: tuple[int, ...]) -> int:
+        if self.stats == "batch":
+            return math.prod(shape) // self.num_features
+        return math.prod(shape[1:]) // self.groups_in_sample
 
     def forward(self, x: Tensor) -> Tensor:
         if self.stats == "batch":
@@ -148,7 +154,7 @@ class POPNorm(RunningStatsNorm):
     def _normalize_samples(self, x: Tensor) -> Tensor:
         """Any form with the statistics of each sample and group.  They are computed directly, without closed forms,
         since beta differs between the channels of a group."""
-        data = x.to(working_dtype(x)).reshape(len(x), self.num_groups, -1)
+        data = x.to(working_dtype(x)).reshape(len(x), self.groups_in_sample, -1)
         channels = (1, self.num_features, *[1] * (x.ndim - 2))
 
         def expanded(parameter: Tensor) -> Tensor:

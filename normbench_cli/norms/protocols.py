@@ -6,6 +6,7 @@ Nothing here has to be inherited: a layer from anywhere takes part as soon as it
 |---|---|---|
 | `HasSolverStatistics` | layers that find their center by iteration | the metrics `solver/...`, `profile` |
 | `LearnsPhi` | layers with a learned phi | the metrics `phi/...`, probes |
+| `NormalizesGroups` | layers with statistics of each sample | refusing to normalize single values |
 | `CompilesAhead` | layers with kernels of their own | compiling once, before folds are forked |
 | `HasGenerator` | layers that draw random numbers, such as dropout | folds that train side by side |
 | `weight_decay_group` | parameters that weight decay must not touch | the optimizer's parameter groups |
@@ -17,10 +18,12 @@ none of them looks at the attribute's type.  Either check takes microseconds and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, TypeGuard, runtime_checkable
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 
 @runtime_checkable
@@ -42,6 +45,20 @@ class CompilesAhead(Protocol):
     def compile_ahead(self, x: Tensor) -> None:
         """Compile all kernels that training on inputs like ``x`` may need; change nothing else."""
         ...
+
+
+@runtime_checkable
+class NormalizesGroups(Protocol):
+    """A layer whose statistics may be over the values of one sample, in groups of channels."""
+
+    @property
+    def num_features(self) -> int: ...
+
+    def values_per_statistic(self, shape: tuple[int, ...]) -> int:
+        """How many values of an input of this shape share a mean or a scale; one makes no sense."""
+        ...
+
+    def register_forward_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle: ...
 
 
 class LearnsPhi(Protocol):

@@ -7,10 +7,11 @@ from torch.nn.utils.parametrizations import spectral_norm
 
 from normbench_cli.norms._weights.filters import filter_axis
 from normbench_cli.registry import NORMS
+from normbench_cli.registry.bounds import FewCount, NotNegative
 
 
 @NORMS.register("spectralnorm", aliases=("sn",), paper="Miyato et al. 2018", placement="weight")
-def spectralnorm(op: nn.Module, iterations: int = 1, eps: float = 1e-12) -> nn.Module:
+def spectralnorm(op: nn.Module, iterations: FewCount = 1, eps: NotNegative = 1e-12) -> nn.Module:
     """Spectral normalization: the operation, as a matrix, stretches no input by more than one.
 
         w = v / sigma(v)        sigma: largest singular value of v as (filters, the rest)

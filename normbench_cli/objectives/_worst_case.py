@@ -1,4 +1,4 @@
-"""What the worst-case objectives share: checks of their arguments, sorting, and the weights of the chi-square ball.
+"""What the worst-case objectives share: sorting, and the weights of the chi-square ball.
 
 Each of them is a maximum of sum q_i l_i over weights q.  So the maximizing q, held constant, is the gradient (Danskin),
 and no objective differentiates through its own search.
@@ -10,13 +10,6 @@ import math
 
 import torch
 from torch import Tensor
-
-
-def check_fractions(alpha: float, eps: float = 0.0) -> None:
-    if not 0 < alpha <= 1:
-        raise ValueError(f"alpha is {alpha:g}; give a fraction above 0 and at most 1")
-    if not 0 <= eps < 1:
-        raise ValueError(f"eps is {eps:g}; give a fraction from 0 to below 1")
 
 
 def sort_descending(losses: Tensor) -> Tensor:

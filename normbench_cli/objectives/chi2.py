@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from normbench_cli.objectives._worst_case import check_fractions, chi2_mean, sort_descending
+from normbench_cli.objectives._worst_case import chi2_mean, sort_descending
 from normbench_cli.registry import OBJECTIVES
+from normbench_cli.registry.bounds import PositiveShare
 
 
 @OBJECTIVES.register("chi2", paper="Hashimoto et al. 2018")
@@ -22,9 +23,8 @@ class Chi2(nn.Module):
     alpha: the smallest fraction of the data on which to perform well, above 0 and at most 1.
     """
 
-    def __init__(self, alpha: float = 0.25) -> None:
+    def __init__(self, alpha: PositiveShare = 0.25) -> None:
         super().__init__()
-        check_fractions(alpha)
         self.alpha = alpha
 
     def forward(self, losses: Tensor) -> Tensor:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from normbench_cli.objectives._worst_case import check_fractions, chi2_mean, outlier_count, sort_descending
+from normbench_cli.objectives._worst_case import chi2_mean, outlier_count, sort_descending
 from normbench_cli.registry import OBJECTIVES
+from normbench_cli.registry.bounds import PartialShare, PositiveShare
 
 
 @OBJECTIVES.register("chi2_doro", paper="Zhai et al. 2021 (DORO)")
@@ -20,9 +21,8 @@ class Chi2DORO(nn.Module):
     eps: the fraction dropped, from 0 to below 1
     """
 
-    def __init__(self, alpha: float = 0.25, eps: float = 0.01) -> None:
+    def __init__(self, alpha: PositiveShare = 0.25, eps: PartialShare = 0.01) -> None:
         super().__init__()
-        check_fractions(alpha, eps)
         self.alpha = alpha
         self.eps = eps
 

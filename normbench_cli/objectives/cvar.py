@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from normbench_cli.objectives._worst_case import check_fractions, sort_descending
+from normbench_cli.objectives._worst_case import sort_descending
 from normbench_cli.registry import OBJECTIVES
+from normbench_cli.registry.bounds import PositiveShare
 
 
 @OBJECTIVES.register("cvar", paper="Rockafellar & Uryasev 2000")
@@ -20,9 +21,8 @@ class CVaR(nn.Module):
     alpha: the fraction that counts, above 0 and at most 1.
     """
 
-    def __init__(self, alpha: float = 0.1) -> None:
+    def __init__(self, alpha: PositiveShare = 0.1) -> None:
         super().__init__()
-        check_fractions(alpha)
         self.alpha = alpha
 
     def forward(self, losses: Tensor) -> Tensor:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from normbench_cli.objectives._worst_case import check_fractions, outlier_count, sort_descending
+from normbench_cli.objectives._worst_case import outlier_count, sort_descending
 from normbench_cli.registry import OBJECTIVES
+from normbench_cli.registry.bounds import PartialShare, PositiveShare
 
 
 @OBJECTIVES.register("cvar_doro", paper="Zhai et al. 2021 (DORO)")
@@ -21,9 +22,8 @@ class CVaRDORO(nn.Module):
     alpha: the fraction that counts, above 0 and at most 1; eps: the fraction dropped, from 0 to below 1.
     """
 
-    def __init__(self, alpha: float = 0.2, eps: float = 0.005) -> None:
+    def __init__(self, alpha: PositiveShare = 0.2, eps: PartialShare = 0.005) -> None:
         super().__init__()
-        check_fractions(alpha, eps)
         self.alpha = alpha
         self.eps = eps
 

@@ -28,7 +28,8 @@ from normbench_cli.registry.facts import (
     ScheduleFacts,
 )
 from normbench_cli.registry.norm_spec import NormRegistry, NormSpec
-from normbench_cli.registry.registry import Registry, Spec
+from normbench_cli.registry.parsed_spec import Spec
+from normbench_cli.registry.registry import Registry
 
 __all__ = [
     "ACTIVATIONS",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, NamedTuple
 
 from normbench_cli.errors import UsageError
+from normbench_cli.registry.bounds import Bounds
 from normbench_cli.registry.facts import FactsT
 from normbench_cli.registry.parameters import Parameter, Signature, inspect_signature, is_registration, read_signature
 from normbench_cli.registry.source import Unreadable
@@ -18,11 +19,12 @@ from normbench_cli.registry.spec import first_line
 
 @dataclass(frozen=True)
 class Metadata(Generic[FactsT]):
-    """What a component says about itself."""
+    """What a component says about itself.  bounds: of parameters whose annotations have none, as in torch's classes."""
 
     summary: str
     paper: str
     facts: FactsT
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,15 +87,16 @@ class Entry(Generic[FactsT]):
         except Unreadable:
             return inspect_signature(self.load(), self.supplied)
 
-    @property
+    @cached_property
     def parameters(self) -> dict[str, Parameter]:
         """What a spec may set, by name."""
-        return self.signature.parameters
+        own, declared = self.signature.parameters, self.metadata.bounds
+        return {name: own[name]._replace(bounds=declared.get(name, own[name].bounds)) for name in own}
 
     @property
     def defaults(self) -> dict[str, Any]:
         """The default of each parameter; `REQUIRED` for one without."""
-        return {name: parameter.default for name, parameter in self.parameters.items()}
+        return {name: parameter.default for name, parameter in self.signature.parameters.items()}
 
 
 class Registration(NamedTuple):
@@ -105,6 +108,7 @@ class Registration(NamedTuple):
     summary: str
     paper: str
     facts: dict[str, Any]
+    bounds: Mapping[str, Mapping[str, Any]] = {}
 
 
 def registrations(tree: ast.Module) -> Iterator[Registration]:
@@ -133,5 +137,6 @@ def read_registration(call: ast.Call, attribute: str, docstring: str | None) -> 
         aliases=words.pop("aliases", ()),
         summary=words.pop("summary", "") or first_line(docstring),
         paper=words.pop("paper", ""),
+        bounds=words.pop("bounds", {}),
         facts=words,
     )

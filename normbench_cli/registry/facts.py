@@ -60,10 +60,13 @@ class DataFacts:
 
     graphs: its examples are graphs, not images.
     recipe: the recipe that is used by default.
+    files: a function of the data set's parameters, ``package.module:function``, that lists the files and folders that
+    are read, or nothing if they are not there.  It must not need torch.
     """
 
     graphs: bool = False
     recipe: str = ""
+    files: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,30 @@ from typing import Any, Literal
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.entry import Entry
 from normbench_cli.registry.facts import NormFacts
-from normbench_cli.registry.parameters import Parameter
-from normbench_cli.registry.registry import Registry, Spec
+from normbench_cli.registry.parameters import REQUIRED, Parameter
+from normbench_cli.registry.parsed_spec import Spec
+from normbench_cli.registry.registry import Registry
 from normbench_cli.registry.spec import split_joined
+from normbench_cli.registry.trust import USER, Trust
 
 PLACEMENT_OPTIONS = {
     "placement": Parameter(Literal["after", "before"], None),
     "first": Parameter(bool, None),
     "classifier": Parameter(bool, None),
 }
+
+
+FEATURES = "num_features"
+
+
+def features_parameter(entry: Entry[NormFacts]) -> str:
+    """What a layer calls the number of its features: `num_features`, or for a layer from outside that has no such
+    parameter its first one, if that has to be given."""
+    signature = entry.signature
+    if FEATURES in signature.names or signature.takes_any or "op" in signature.names:
+        return FEATURES
+    first = next(iter(signature.parameters), "")
+    return first if first and signature.parameters[first].default is REQUIRED else FEATURES
 
 
 @dataclass(frozen=True)
@@ -101,21 +116,26 @@ def takes_batch_statistics(part: Spec[NormFacts]) -> bool:
 class NormRegistry(Registry[NormFacts]):
     """The registry of norms, whose specs may be joined and carry options of the placement."""
 
-    def parse_norm(self, text: str) -> NormSpec:
+    def parse_norm(self, text: str, trust: Trust = USER) -> NormSpec:
         """A whole norm spec, ``ws+gn:groups=8``."""
-        norm = NormSpec(tuple(self.parse(part) for part in split_joined(text)))
+        norm = NormSpec(tuple(self.parse(part, trust) for part in split_joined(text)))
         if len(norm.parts) - len(norm.weight_norms) > 1:
             raise UsageError(f"'{text}' joins two norms of data", "join one of data and any of weights")
         return norm
 
-    def canonical(self, text: str) -> str:
-        return str(self.parse_norm(text))
+    def canonical(self, text: str, trust: Trust = USER) -> str:
+        return str(self.parse_norm(text, trust))
+
+    def outside(self, text: str) -> list[str]:
+        return [name for part in split_joined(text) for name in super(NormRegistry, self).outside(part)]
 
     def parameters(self, entry: Entry[NormFacts]) -> dict[str, Parameter]:
-        return {**super().parameters(entry), **PLACEMENT_OPTIONS}
+        own = super().parameters(entry)
+        return {key: own[key] for key in own if key != features_parameter(entry)} | PLACEMENT_OPTIONS
 
     def _arguments(self, spec: Spec[NormFacts], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        arguments = super()._arguments(spec, kwargs)
+        name = features_parameter(spec.entry)
+        arguments = super()._arguments(spec, {name if key == FEATURES else key: kwargs[key] for key in kwargs})
         return {key: value for key, value in arguments.items() if key not in PLACEMENT_OPTIONS}
 
     def _check_contract(self, component: object, entry: Entry[NormFacts]) -> None:

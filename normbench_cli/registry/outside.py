@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
-from normbench_cli.errors import UsageError
+from normbench_cli.errors import UsageError, first_sentence
+from normbench_cli.registry.bounds import from_literals
 from normbench_cli.registry.entry import Metadata, Registration, registrations
 from normbench_cli.registry.facts import FactsT, make_facts
 from normbench_cli.registry.source import Unreadable, find_definition, parse_module, source_file
@@ -20,17 +23,34 @@ REMEDY = "give package.module:Class, or a name from `list`"
 def import_component(kind: str, name: str) -> object:
     """What ``package.module:attribute`` names."""
     module, _, attribute = name.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
+        raise UsageError(f"{kind} '{name}' is not package.module:Class", REMEDY)
     folder = str(Path.cwd())
     sys.path.insert(0, folder)
     try:
         component: object = import_module(module)
         for part in attribute.split("."):
             component = getattr(component, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"{kind} '{name}' cannot be imported: {error}", REMEDY) from error
+    except (Exception, SystemExit) as error:  # a module may do anything while it is imported
+        raise UsageError(f"{kind} '{name}' cannot be imported: {first_sentence(error)}", REMEDY) from error
     finally:
-        sys.path.remove(folder)
+        if folder in sys.path:
+            sys.path.remove(folder)
     return component
+
+
+@contextmanager
+def refusals_in_one_line(kind: str, text: str, module: str) -> Iterator[None]:
+    """What a component raises when it is made, as one line; of a component from outside also errors that are no
+    refusals, because it may be anything, such as a class that has to be given more."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(f"{kind} '{text}': {error}") from error
+    except (TypeError, AssertionError, AttributeError, ArithmeticError, LookupError) as error:
+        if module.startswith("normbench_cli."):
+            raise
+        raise UsageError(f"{kind} '{text}' cannot be made: {first_sentence(error)}", REMEDY) from error
 
 
 def describe_by_name(kind: str, facts_type: type[FactsT], name: str) -> Metadata[FactsT]:
@@ -54,7 +74,7 @@ def describe_registration(
 ) -> Metadata[FactsT]:
     """What a decorator in a file declares, checked."""
     facts = make_facts(kind, facts_type, registration.facts, file)
-    return Metadata(registration.summary, registration.paper, facts)
+    return Metadata(registration.summary, registration.paper, facts, from_literals(registration.bounds))
 
 
 def describe_object(kind: str, facts_type: type[FactsT], component: object) -> Metadata[FactsT]:

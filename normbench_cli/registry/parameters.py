@@ -1,4 +1,4 @@
-"""The parameters of a component: name, type and default, read from its source, or from the component if need be."""
+"""The parameters of a component: name, type, default and bounds, read from its source, or from it if need be."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple, Optional, Union, get_type_hints
 
+from normbench_cli.registry.bounds import Bounds, bounds_of
 from normbench_cli.registry.source import Definition, Unreadable, find_definition
 
 REQUIRED: Any = inspect.Parameter.empty  # the default of a parameter that has none
@@ -21,6 +22,7 @@ class Parameter(NamedTuple):
 
     type: Any
     default: Any
+    bounds: Bounds = Bounds()
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ def read_signature(module: str, attribute: str, supplied: Collection[str]) -> Si
         argument.arg: Parameter(
             str if argument.annotation is None else read_type(where, argument.annotation),
             REQUIRED if default is None else read_default(where, default),
+            Bounds() if argument.annotation is None else read_bounds(where, argument.annotation),
         )
         for argument, default in listed
         if argument.arg not in supplied
@@ -57,10 +60,14 @@ def read_signature(module: str, attribute: str, supplied: Collection[str]) -> Si
 def inspect_signature(component: Callable[..., Any], supplied: Collection[str]) -> Signature:
     """The same from the component itself."""
     function = function_behind(component)
-    hints = get_type_hints(function)
+    hints, annotations = get_type_hints(function), get_type_hints(function, include_extras=True)
     listed = [*inspect.signature(component).parameters.values()]
     named = [p for p in listed if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    parameters = {p.name: Parameter(hints.get(p.name, str), p.default) for p in named if p.name not in supplied}
+    parameters = {
+        p.name: Parameter(hints.get(p.name, str), p.default, bounds_of(annotations.get(p.name)))
+        for p in named
+        if p.name not in supplied
+    }
     takes_any = any(p.kind is p.VAR_KEYWORD for p in listed) and getattr(function, "__module__", "") != TORCH_MODULE
     return Signature(parameters, frozenset(p.name for p in named), takes_any)
 
@@ -177,6 +184,8 @@ def read_type(module: str, node: ast.AST) -> Any:
     if isinstance(node, ast.Subscript):
         inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         match ast.unparse(node.value).rpartition(".")[2]:
+            case "Annotated":
+                return read_type(module, inner[0])
             case "Literal":
                 return Literal[tuple(read_default(module, choice) for choice in inner)]
             case "Optional":
@@ -184,3 +193,16 @@ def read_type(module: str, node: ast.AST) -> Any:
             case "Union":
                 return Union[tuple(read_type(module, choice) for choice in inner)]  # noqa: UP007
     raise Unreadable(f"{ast.unparse(node)} in {module} is not a type that a spec can set")
+
+
+def read_bounds(module: str, node: ast.AST) -> Bounds:
+    """What ``Annotated[float, Bounds(above=0)]``, or the name of such a type, declares."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return read_bounds(module, ast.parse(node.value, mode="eval").body)
+    if isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) not in PLAIN_TYPES:
+        return read_bounds(*find_definition(module, ast.unparse(node)))
+    if isinstance(node, ast.Subscript) and ast.unparse(node.value).rpartition(".")[2] == "Annotated":
+        for part in node.slice.elts[1:] if isinstance(node.slice, ast.Tuple) else ():
+            if isinstance(part, ast.Call) and ast.unparse(part.func).rpartition(".")[2] == Bounds.__name__:
+                return Bounds(**{word.arg: read_default(module, word.value) for word in part.keywords if word.arg})
+    return Bounds()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 from normbench_cli.errors import UsageError
+from normbench_cli.registry.bounds import checking_arguments
 from normbench_cli.registry.contract import Contract
 from normbench_cli.registry.entry import Entry, Metadata, Registration, registrations
 from normbench_cli.registry.facts import FactsT
@@ -18,27 +18,15 @@ from normbench_cli.registry.outside import (
     describe_object,
     describe_registration,
     import_component,
+    refusals_in_one_line,
 )
 from normbench_cli.registry.parameters import REQUIRED, Parameter
+from normbench_cli.registry.parsed_spec import Spec
 from normbench_cli.registry.source import Unreadable, parse_module, source_file
-from normbench_cli.registry.spec import first_line, join_spec, read_value, split_spec, suggest
+from normbench_cli.registry.spec import first_line, read_value, split_spec, suggest
+from normbench_cli.registry.trust import USER, Trust
 
 ComponentT = TypeVar("ComponentT", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True)
-class Spec(Generic[FactsT]):
-    """A component with its parameters in canonical form: typed, sorted, defaults left out.
-
-    written: the parameters that the text sets, those at their default included.
-    """
-
-    entry: Entry[FactsT]
-    params: Mapping[str, Any] = field(default_factory=dict)
-    written: frozenset[str] = field(default=frozenset(), compare=False)
-
-    def __str__(self) -> str:
-        return join_spec(self.entry.name, dict(sorted(self.params.items())))
 
 
 class Registry(Generic[FactsT]):
@@ -64,19 +52,32 @@ class Registry(Generic[FactsT]):
         self.offered = offered
 
     def register(
-        self, name: str, *, aliases: tuple[str, ...] = (), paper: str = "", summary: str = "", **facts: Any
+        self,
+        name: str,
+        *,
+        aliases: tuple[str, ...] = (),
+        paper: str = "",
+        summary: str = "",
+        bounds: Mapping[str, Mapping[str, Any]] | None = None,
+        **facts: Any,
     ) -> Callable[[ComponentT], ComponentT]:
-        """Decorate a component.  Inside normbench's packages the arguments are read from the source, so they must be
-        literals; here they are checked and kept on the component, for classes and functions from outside."""
+        """Decorate a component: from then on its arguments are checked by the bounds in its annotations.  Inside
+        normbench's packages the decorator's arguments are read from the source, so they must be literals; here they are
+        checked and kept on the component, for classes and functions from outside.
+
+        bounds: of parameters whose annotations are not ours, as keywords of `Bounds`.
+        """
 
         def attach(component: ComponentT) -> ComponentT:
             module = component.__module__
             said = summary or first_line(component.__doc__)
-            registration = Registration(name, component.__qualname__, aliases, said, paper, facts)
+            registration = Registration(name, component.__qualname__, aliases, said, paper, facts, bounds or {})
             file = getattr(sys.modules.get(module), "__file__", None) or module
             entry = self._registered(registration, module, file)
-            if not module.startswith("torch."):  # torch's own classes stay as they are
-                component.normbench_entry = entry  # type: ignore[attr-defined]
+            if module.startswith("torch."):  # torch's own classes stay as they are
+                return component
+            component = checking_arguments(component)
+            component.normbench_entry = entry  # type: ignore[attr-defined]
             return component
 
         return attach
@@ -99,11 +100,11 @@ class Registry(Generic[FactsT]):
             found.setdefault(entry.name, entry)
         return dict(sorted(found.items()))
 
-    def find(self, name: str) -> Entry[FactsT]:
-        """The entry of a name, an alias, or ``package.module:attribute``."""
+    def find(self, name: str, trust: Trust = USER) -> Entry[FactsT]:
+        """The entry of a name, an alias, or ``package.module:attribute``, which is imported if `trust` allows it."""
         wanted, colon, attribute = name.strip().partition(":")
         if colon and wanted.lower() not in self.entries:
-            return self._outside(name)
+            return self._outside(name, trust)
         if colon:
             raise UsageError(f"'{attribute}' in '{name}' is not key=value", f"write {wanted}:{attribute}=value")
         wanted = wanted.lower()
@@ -112,13 +113,18 @@ class Registry(Generic[FactsT]):
                 return entry
         raise UsageError(f"unknown {self.kind} '{name}'", suggest(wanted, self.choices()))
 
+    def outside(self, text: str) -> list[str]:
+        """The ``package.module:attribute`` names in a spec, without importing them."""
+        name, colon, _ = split_spec(text)[0].partition(":")
+        return [split_spec(text)[0]] if colon and name.lower() not in self.entries else []
+
     def choices(self) -> list[str]:
         return list(self.entries)
 
-    def parse(self, text: str) -> Spec[FactsT]:
-        """The canonical form of one component's spec."""
+    def parse(self, text: str, trust: Trust = USER) -> Spec[FactsT]:
+        """The canonical form of one component's spec.  trust: what may be imported for it."""
         name, params = split_spec(text)
-        entry = self.find(name)
+        entry = self.find(name, trust)
         if not params:
             return Spec(entry)
         accepted = self.parameters(entry)
@@ -126,14 +132,20 @@ class Registry(Generic[FactsT]):
         for key, value in params.items():
             if key not in accepted:
                 raise UsageError(f"{self.kind} '{entry.name}' has no parameter '{key}'", suggest(key, list(accepted)))
-            kind, default = accepted[key]
-            typed[key] = read_value(value, kind, f"{entry.name}:{key}")
-            if typed[key] == default and type(typed[key]) is type(default):
+            parameter = accepted[key]
+            typed[key] = read_value(value, parameter.type, f"{entry.name}:{key}")
+            parameter.bounds.check(f"{entry.name}:{key}", typed[key])
+            if typed[key] == parameter.default and type(typed[key]) is type(parameter.default):
                 del typed[key]
         return Spec(entry, typed, frozenset(params))
 
-    def canonical(self, text: str) -> str:
-        return str(self.parse(text))
+    def canonical(self, text: str, trust: Trust = USER) -> str:
+        return str(self.parse(text, trust))
+
+    def recorded_form(self, text: str) -> str:
+        """The canonical form, for a comparison with recorded specs; a spec from outside stays as it is written, because
+        only an import could tell which of its parameters have their default."""
+        return text.strip() if self.outside(text) else self.canonical(text)
 
     def parameters(self, entry: Entry[FactsT]) -> dict[str, Parameter]:
         """What a spec may set, by name."""
@@ -144,8 +156,10 @@ class Registry(Generic[FactsT]):
         result is that of the kind: a module for a norm, a data set for data."""
         spec = self.parse(text)
         takes = self.parameters(spec.entry)
-        for key in kwargs:
-            if key not in takes and key not in self.supplied:
+        for key, value in kwargs.items():
+            if key in takes:
+                takes[key].bounds.check(f"{spec.entry.name}:{key}", value)
+            elif key not in self.supplied:
                 raise UsageError(f"{self.kind} '{spec.entry.name}' has no parameter '{key}'", suggest(key, list(takes)))
         component = spec.entry.load()
         if not spec.entry.module.startswith(self.package):
@@ -155,16 +169,15 @@ class Registry(Generic[FactsT]):
             self._check_complete(spec, arguments)
         if self.contract.bound and not isinstance(component, type):
             return partial(component, *args, **arguments)
-        try:
+        with refusals_in_one_line(self.kind, text, spec.entry.module):
             return component(*args, **arguments)
-        except ValueError as error:
-            raise UsageError(f"{self.kind} '{text}': {error}") from error
 
     def _arguments(self, spec: Spec[FactsT], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """What the component is called with."""
         arguments = {**spec.params, **kwargs}
         signature = spec.entry.signature
-        for key in () if signature.takes_any else kwargs.keys() & set(self.supplied) - signature.names:
+        unknown = [key for key in kwargs if key in self.supplied and key not in signature.names]
+        for key in () if signature.takes_any else unknown:
             if key not in self.offered:
                 raise UsageError(f"{self.kind} '{spec.entry.name}' does not take '{key}'", "add it to its parameters")
             del arguments[key]
@@ -218,9 +231,11 @@ class Registry(Generic[FactsT]):
             for point in entry_points(group=group)
         ]
 
-    def _outside(self, name: str) -> Entry[FactsT]:
+    def _outside(self, name: str, trust: Trust) -> Entry[FactsT]:
         """The entry of ``package.module:attribute``, imported and checked to be a component of this kind."""
+        trust.check_name(self.kind, name)
         component = import_component(self.kind, name)
+        trust.check_component(self.kind, name, component)
         module, _, attribute = name.partition(":")
         entry = self._entry(name, module, attribute, partial(describe_object, self.kind, self.facts_type, component))
         self._check_contract(component, entry)

@@ -46,7 +46,11 @@ def source_file(module: str) -> Path:
 
 def parse_module(module: str) -> ast.Module:
     file = source_file(module)
-    return parse_file(file, file.stat().st_mtime_ns)
+    try:
+        modified = file.stat().st_mtime_ns
+    except OSError as error:
+        raise Unreadable(str(error)) from error
+    return parse_file(file, modified)
 
 
 @lru_cache(maxsize=256)

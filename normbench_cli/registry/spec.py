@@ -77,8 +77,11 @@ def expand(spec: str) -> list[str]:
 
 
 def read_value(text: Any, kind: Any, where: str) -> Any:
-    """The value of a parameter from its text, by its type; `where` names it in messages.  What is not text stays."""
+    """The value of a parameter from its text, by its type; `where` names it in messages.  What is not text must be of
+    that type."""
     if not isinstance(text, str):
+        if not is_of_type(text, kind):
+            raise UsageError(f"{where} is {text!r}, not {type_name(kind)}", f"give {type_name(kind)}")
         return text
     if get_origin(kind) is Literal:
         choices = get_args(kind)
@@ -110,8 +113,19 @@ def read_value(text: Any, kind: Any, where: str) -> Any:
     return text
 
 
+def is_of_type(value: Any, kind: Any) -> bool:
+    """Whether a value that is not text has a parameter's type; a whole number is a number, and True is neither."""
+    if get_origin(kind) in (Union, UnionType):
+        return any(is_of_type(value, option) for option in get_args(kind))
+    if get_origin(kind) is Literal or isinstance(value, bool):
+        return value in get_args(kind) or kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
 def type_name(kind: Any) -> str:
     """A type in words."""
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(map(str, get_args(kind)))}"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", type(None): "none"}
     return " or ".join(words.get(part, str(part)) for part in get_args(kind) or (kind,))
 

@@ -6,8 +6,11 @@ A report is made in one straight line::
       -> Selection           selection   the runs that count, and their groups: the settings that vary make the groups
       -> values of metrics   report      each run's last value, or its value at a point of its schedule
       -> summary             tables      mean, sd, n, minimum, maximum, 95 % interval of each group and metric
-      -> Report              report      the table as text, its notes, and the curves that were asked for
-      -> terminal and files  render      rows to print, JSON, Markdown, CSV; `plots` draws the curves
+      -> comparisons         comparing   the best of each column; `paired_tests`: ties and differences to a baseline
+      -> Report              report      groups, values and comparisons, notes, the curves that were asked for
+      -> Layout              layout      rows in their order, columns, cells as text (`spec_names`: specs side by side)
+      -> Document            render      tables, figures and the head (`head`), whatever file it becomes; JSON rows
+      -> files               files       `writers`: Markdown, LaTeX, CSV, JSON, parquet; `html`; `figures`, `plots`
 
 Where a curve comes from (a raw series by step, a metric by epoch, a score by the strength of an attack) is decided in
 `curves` and `robustness`.  `tables` and `statistics/` are pure: DataFrames and numbers in, DataFrames and numbers out.

@@ -49,22 +49,14 @@ def compare(
     wanted = find_baseline(baseline, selection) if baseline else None
     if not test and wanted is None:
         return Comparisons(best)
-    paired = paired_values(selection, values)
-    ties = frozenset(tied_groups(selection, paired, across)) - best if test else frozenset()
-    differences = baseline_differences(selection, paired, *wanted) if wanted else {}
+    from normbench_cli.reporting import paired_tests
+
+    paired = paired_tests.paired_values(selection, values)
+    ties, too_few = paired_tests.tied_groups(selection, paired, across) if test else (frozenset[Key](), ())
+    references = dict(baseline_groups(selection, *wanted)) if wanted else {}
+    differences = paired_tests.baseline_differences(paired, references)
     limits = dict.fromkeys(sentence for found in differences.values() for sentence in found["limits"])
-    return Comparisons(best, ties, differences, wanted, tuple(limits))
-
-
-def blocks(selection: Selection, fields: Sequence[str]) -> list[list[int]]:
-    """The groups that agree in these settings."""
-    fields = [name for name in fields if name in selection.fields]
-    if not fields:
-        return [selection.groups.index.tolist()]
-    found: dict[tuple[Any, ...], list[int]] = {}
-    for group, key in zip(selection.groups.index, selection.groups[fields].itertuples(index=False), strict=True):
-        found.setdefault(tuple(key), []).append(group)
-    return list(found.values())
+    return Comparisons(best, ties - best, differences, wanted, (*too_few, *limits))
 
 
 def best_groups(selection: Selection, summary: pd.DataFrame, across: Sequence[str]) -> Iterator[Key]:
@@ -72,39 +64,11 @@ def best_groups(selection: Selection, summary: pd.DataFrame, across: Sequence[st
     means = {(row.group, row.metric): row.mean for row in summary.itertuples() if row.mean == row.mean}
     for metric in dict.fromkeys(summary["metric"]):
         higher = higher_is_better(metric)
-        for block in blocks(selection, [*across, "data"]) if higher is not None else []:
+        for block in selection.blocks([*across, "data"]) if higher is not None else []:
             found = {group: means[group, metric] for group in block if (group, metric) in means}
             if len(found) > 1:
                 extreme = (max if higher else min)(found.values())
                 yield from ((group, metric) for group, mean in found.items() if mean == extreme)
-
-
-def paired_values(selection: Selection, values: pd.DataFrame) -> pd.DataFrame:
-    """Columns group, metric, seed, value: of finished runs, and nan for those that diverged.
-
-    seed: what pairs two runs, the seed and all settings that a group pools.
-    """
-    runs = selection.runs[selection.runs["status"].isin(["finished", "diverged"])]
-    seeds = list(runs[["seed", *selection.pooled]].itertuples(index=False, name=None))
-    runs = runs[["id", "group", "status"]].assign(seed=pd.Series(seeds, index=runs.index, dtype=object))
-    joined = runs.merge(values, left_on="id", right_on="run_id")
-    diverged = runs[runs["status"] == "diverged"]
-    missing = [
-        diverged.assign(metric=metric, value=float("nan")) for metric in values["metric"].unique() if len(diverged)
-    ]
-    return pd.concat([joined[joined["status"] == "finished"], *missing])[["group", "metric", "seed", "value"]]
-
-
-def tied_groups(selection: Selection, paired: pd.DataFrame, across: Sequence[str]) -> Iterator[Key]:
-    from normbench_cli.reporting.statistics import compare_groups
-
-    for metric, found in paired.groupby("metric", sort=False):
-        higher = higher_is_better(str(metric))
-        for block in blocks(selection, [*across, "data"]) if higher is not None else []:
-            part = found[found["group"].isin(block)]
-            repeated = part.dropna()["group"].value_counts().gt(1)  # a single run is no test
-            ties = compare_groups(part, higher_is_better=bool(higher)).ties if repeated.sum() > 1 else ()
-            yield from ((int(str(group)), str(metric)) for group in ties if repeated.get(group, False))
 
 
 def find_baseline(text: str, selection: Selection) -> tuple[str, Any]:
@@ -127,21 +91,8 @@ def canonical(setting: str, text: str) -> str:
         return text
 
 
-def baseline_differences(
-    selection: Selection, paired: pd.DataFrame, setting: str, value: Any
-) -> dict[Key, dict[str, Any]]:
-    """Each group against the one that has the baseline's value and is otherwise the same; p-values are corrected by
-    Holm over all of them, a metric at a time."""
-    from normbench_cli.reporting.statistics import compare_groups, holm
-
-    found: dict[Key, dict[str, Any]] = {}
-    for metric, part in paired.groupby("metric", sort=False):
-        rows: dict[Key, dict[str, Any]] = {}
-        for block in blocks(selection, [name for name in selection.fields if name != setting]):
-            base = [group for group in block if selection.groups.loc[group, setting] == value]
-            if base and len(block) > 1:
-                table = compare_groups(part[part["group"].isin(block)], base[0]).table
-                rows |= {(int(str(group)), str(metric)): row for group, row in table.to_dict("index").items()}
-        corrected = holm([row["p_permutation"] for row in rows.values()])
-        found |= {key: row | {"p_holm": p} for (key, row), p in zip(rows.items(), corrected, strict=True)}
-    return found
+def baseline_groups(selection: Selection, setting: str, value: Any) -> Iterator[tuple[int, int]]:
+    """Each other group, with the group that has the baseline's value and otherwise its own settings."""
+    for block in selection.blocks([name for name in selection.fields if name != setting]):
+        base = [group for group in block if selection.groups.loc[group, setting] == value]
+        yield from ((group, base[0]) for group in block if base and group != base[0])

@@ -12,6 +12,7 @@ from normbench_cli.reporting.query import NothingMeasured
 from normbench_cli.reporting.robustness import by_strength
 from normbench_cli.reporting.selection import Selection
 from normbench_cli.store import Store
+from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.queries import metrics_frame, series, series_names
 
 MAX_POINTS = 400  # of a curve; a longer series is averaged over intervals of steps
@@ -43,7 +44,11 @@ def curve_points(store: Store, selection: Selection, name: str) -> pd.DataFrame:
 def by_step(store: Store, runs: pd.DataFrame, name: str) -> pd.DataFrame:
     parts = []
     for run in runs.itertuples():
-        values = series(store, run.id, name)
+        try:
+            values = series(store, run.id, name)
+        except DamagedValue as error:
+            store.left_out[f"series {name} of run {run.id}"] = str(error.__cause__)
+            continue
         if len(values):
             parts.append(downsample(values).dropna().assign(group=run.group))  # probes leave nan between their steps
     return pd.concat(parts) if parts else pd.DataFrame()

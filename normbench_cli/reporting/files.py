@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 
-from normbench_cli import paths
+from normbench_cli import disk, paths
 from normbench_cli.errors import NormbenchError, UsageError
+from normbench_cli.printable import printable
 from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting.document import Document, Figure
 from normbench_cli.reporting.plots import write_figure
-from normbench_cli.reporting.writers.data import require_parquet, to_csv, to_json, to_parquet
+from normbench_cli.reporting.writers.data import to_csv, to_json
 from normbench_cli.reporting.writers.latex import to_latex
 from normbench_cli.reporting.writers.markdown import to_markdown
 
@@ -20,6 +22,17 @@ def to_html(document: Document) -> str:
     from normbench_cli.reporting.html import to_html as make_page
 
     return make_page(document)
+
+
+def require_parquet() -> None:
+    if find_spec("pyarrow") is None:
+        raise UsageError("--format parquet needs the package pyarrow", 'pip install "normbench[parquet]"')
+
+
+def to_parquet(document: Document) -> bytes:
+    from normbench_cli.reporting.writers import parquet
+
+    return parquet.to_parquet(document)
 
 
 FORMATS: dict[str, Callable[[Document], str | bytes]] = {
@@ -59,7 +72,7 @@ def write_files(document: Document, folder: Path, formats: Sequence[str], stem: 
         for name in formats:
             content = FORMATS[name](document)
             path = folder / f"{stem}.{SUFFIXES.get(name, name)}"
-            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+            disk.write_bytes(path, content if isinstance(content, bytes) else printable(content).encode())
             yield line_of(path, earlier, started)
         for figure in figures:
             for path in write_figure(figure, folder):

@@ -107,7 +107,8 @@ class Layout:
             yield f"{len(self.rows)} of {total} rows are shown; --limit {self.limit} leaves out {some}{more}."
 
     def tables(self) -> list[Table]:
-        kinds: list[tuple[str, Callable[[int, str], Cell]]] = [("", self._measured)]
+        measured = self._with_unfinished if self.report.across else self._measured
+        kinds: list[tuple[str, Callable[[int, str], Cell]]] = [("", measured)]
         if self.report.comparisons.baseline is not None:
             setting, value = self.report.comparisons.baseline
             kinds.append((f"difference to {setting} {self.settings[setting][value]}", self._difference))
@@ -134,15 +135,7 @@ class Layout:
         rows = []
         for row, columns in self.rows.items():
             cells = [fill(columns[label], metric) if label in columns else Cell("") for label in labels]
-            rows.append(
-                [
-                    *map(Cell, row),
-                    *(
-                        self._with_unfinished(cell, columns.get(label))
-                        for cell, label in zip(cells, labels, strict=True)
-                    ),
-                ]
-            )
+            rows.append([*map(Cell, row), *cells])
         table = Table(title, [*self.report.shown, *map(" ".join, labels)], rows, keys=len(self.report.shown))
         return turned(table, across) if len(labels) > max(MOST_COLUMNS, len(rows)) else table
 
@@ -159,7 +152,7 @@ class Layout:
         """+2.00 [0.52, 3.48] p=0.031 (n=6)"""
         setting, value = self.report.comparisons.baseline or ("", None)
         if self.report.groups.loc[group, setting] == value:
-            return Cell("baseline")
+            return Cell("0 (baseline)", 0.0)
         found = self.report.comparisons.differences.get((group, metric))
         if not found or not found["n"]:
             return Cell("-")
@@ -177,9 +170,9 @@ class Layout:
         counts = self.report.groups.loc[group]
         return ", ".join(f"{counts[status]} {status}" for status in UNFINISHED if counts[status])
 
-    def _with_unfinished(self, cell: Cell, group: int | None) -> Cell:
-        beside = "" if group is None else self._unfinished(group)
-        return replace(cell, text=f"{cell.text}, {beside}") if beside and cell.text != "baseline" else cell
+    def _with_unfinished(self, group: int, metric: str) -> Cell:
+        cell, beside = self._measured(group, metric), self._unfinished(group)
+        return replace(cell, text=f"{cell.text}, {beside}") if beside else cell
 
 
 def turned(table: Table, corner: str) -> Table:
@@ -194,4 +187,6 @@ def turned(table: Table, corner: str) -> Table:
 
 
 def p_text(p: float) -> str:
-    return "p<0.001" if p < 0.001 else f"p={p:.3f}".rstrip("0") if p == p else "p=-"
+    if p != p:
+        return "p=-"
+    return "p<0.001" if p < 0.001 else "p=" + f"{p:.3f}".rstrip("0").rstrip(".")

@@ -67,7 +67,7 @@ def parse_at(text: str) -> SchedulePoint:
     try:
         if stripped.endswith("%") and 0 < float(stripped[:-1]) <= 100:
             return SchedulePoint(fraction=float(stripped[:-1]) / 100)
-        if len(words) <= 2 and words[-1].isdigit() and words[:-1] in ([], ["epoch"]):
+        if len(words) <= 2 and words[-1].isascii() and words[-1].isdigit() and words[:-1] in ([], ["epoch"]):
             return SchedulePoint(epoch=int(words[-1]))
     except (ValueError, IndexError):
         pass

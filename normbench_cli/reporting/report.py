@@ -9,19 +9,22 @@ from typing import Any
 
 import pandas as pd
 
+from normbench_cli.errors import DatabaseError
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.reporting import tables
 from normbench_cli.reporting.comparing import Comparisons, compare
 from normbench_cli.reporting.curves import curve_points
+from normbench_cli.reporting.data_note import data_note
 from normbench_cli.reporting.document import BOLD, UNDERLINED, Figure
 from normbench_cli.reporting.figures import make_figures, parse_plot
 from normbench_cli.reporting.head import make_head
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery, SchedulePoint, parse_at
+from normbench_cli.reporting.remarks import remark_notes
 from normbench_cli.reporting.run_details import run_details
 from normbench_cli.reporting.selection import Selection, select_runs
 from normbench_cli.store import Store
-from normbench_cli.store.errors import NoDatabase
-from normbench_cli.store.queries import metrics_frame
+from normbench_cli.store.errors import SEE_CHECK, NoDatabase
+from normbench_cli.store.queries import details_of, metrics_frame
 
 DEFAULT_METRICS = (
     "test/accuracy",
@@ -43,7 +46,8 @@ class Report:
 
     fields: the settings of every group; shown: those that name the rows; across: those whose values are columns;
     comparisons: best groups, ties and differences; curves: points by metric name; figures: the plots;
-    head: what makes the report again; details: what is recorded of each run, where asked for.
+    head: what makes the report again; details: what is recorded of each run, where asked for;
+    damage: what was left out because it is damaged, which the notes say too.
     """
 
     fields: list[str]
@@ -60,6 +64,7 @@ class Report:
     head: dict[str, str] = field(default_factory=dict)
     details: dict[str, dict[str, Any]] = field(default_factory=dict)
     figures: list[Figure] = field(default_factory=list)
+    damage: list[str] = field(default_factory=list)
 
     @cached_property
     def _runs_of(self) -> dict[int, tuple[str, ...]]:
@@ -78,7 +83,12 @@ def make_report(query: ReportQuery, db: str | None = None) -> Report:
     """The report of a database (default: NORMBENCH_DB or the one in the home folder)."""
     try:
         with Store.open(db, write=False) as store:
-            return report_of(store, query)
+            try:
+                return report_of(store, query)
+            except NothingMeasured as error:
+                if damage := store.damage():  # perhaps that is why
+                    raise DatabaseError(f"{error}; {damage[0]}", SEE_CHECK) from error
+                raise
     except NoDatabase as error:
         raise NothingMeasured(str(error)) from error
 
@@ -99,6 +109,17 @@ def report_of(store: Store, query: ReportQuery) -> Report:
     shown = summary[summary["metric"].isin(metrics)]
     compared = values[values["metric"].isin(metrics)]
     comparisons = compare(selection, compared, shown, query.across, query.baseline, test=query.tests)
+    curves = {name: curve_points(store, selection, name) for name in query.curves}
+    figures = make_figures(store, selection, plots)
+    run_ids = selection.runs["id"].tolist()
+    details = run_details(store, run_ids) if query.details else {}
+    notes = [
+        *make_notes(selection, summary, point),
+        *comparison_notes(comparisons, query),
+        *common_note(selection),
+        *data_note(store, selection.runs),
+        *remark_notes(details_of(store, run_ids), len(run_ids)),
+    ]
     return Report(
         fields=selection.fields,
         shown=selection.shown,
@@ -109,11 +130,12 @@ def report_of(store: Store, query: ReportQuery) -> Report:
         runs=selection.runs,
         comparisons=comparisons,
         query=query,
-        notes=[*make_notes(selection, summary, point), *comparison_notes(comparisons, query), *common_note(selection)],
-        curves={name: curve_points(store, selection, name) for name in query.curves},
+        notes=[*notes, *store.damage()],
+        curves=curves,
         head=make_head(store, selection.runs),
-        details=run_details(store, selection.runs["id"].tolist()) if query.details else {},
-        figures=make_figures(store, selection, plots),
+        details=details,
+        figures=figures,
+        damage=store.damage(),
     )
 
 
@@ -162,10 +184,9 @@ def comparison_notes(comparisons: Comparisons, query: ReportQuery) -> list[str]:
     if comparisons.differences:
         notes.append(
             "Differences: mean over pairs with equal seed, 95 % interval by t, p of the sign-flip permutation test"
-            " after Holm's correction over the table."
+            " after Holm's correction over the differences of a metric."
         )
-    limits = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in comparisons.limits]
-    return notes + limits
+    return notes + [f"Limits: {'; '.join(comparisons.limits)}."] * bool(comparisons.limits)
 
 
 def common_note(selection: Selection) -> list[str]:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 import pandas as pd
 from sqlalchemy import select
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
 
+from normbench_cli.config import GRID_FIELDS, IDENTITY
+from normbench_cli.registry.spec import format_value
 from normbench_cli.store import Store
+from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.queries import metrics_frame
+from normbench_cli.store.reading import fetch_run
 from normbench_cli.store.schema import Run
 from normbench_cli.store.store import IN_LIMIT
 
@@ -34,10 +40,22 @@ def run_details(store: Store, run_ids: Sequence[str]) -> dict[str, dict[str, Any
 
 
 def read_runs(store: Store, run_ids: Sequence[str]) -> Iterator[Run]:
+    """The runs; one of which a value is damaged is left out, as in the tables."""
     left = iter(run_ids)
     with store.reading() as session:
         while some := list(islice(left, IN_LIMIT)):
-            yield from session.scalars(select(Run).where(Run.id.in_(some)))
+            try:
+                yield from session.scalars(select(Run).where(Run.id.in_(some))).all()
+            except (DamagedValue, DBAPIError):
+                yield from read_each(store, session, some)
+
+
+def read_each(store: Store, session: Session, run_ids: Sequence[str]) -> Iterator[Run]:
+    for run_id in run_ids:
+        try:
+            yield fetch_run(session, run_id)
+        except DamagedValue as error:
+            store.left_out[f"run {run_id}"] = str(error)
 
 
 def facts_of(run: Run) -> dict[str, Any]:
@@ -48,10 +66,22 @@ def facts_of(run: Run) -> dict[str, Any]:
         "note": run.note,
         "started": f"{run.started_at:%Y-%m-%d %H:%M:%S} UTC",
         "fingerprint": run.fingerprint,
-        "command": shlex.join(["normbench", *run.argv]) if run.argv else "",
+        "command": command_of(run.kind, run.config, run.argv),
         "settings": dict(run.config),
         "environment": dict(run.environment.facts),
     }
+
+
+def command_of(kind: str, config: Mapping[str, Any], argv: Sequence[str]) -> str:
+    """The command that repeats this run alone, not the grid that it was part of; of other kinds, the one recorded."""
+    if kind != "train":
+        return shlex.join(["normbench", *argv])
+    given = {name: config[name] for name in IDENTITY if config.get(name) is not None}
+    words = [word for name in (*GRID_FIELDS, "seed") if name in given for word in (f"--{name}", str(given[name]))]
+    for name, value in given.items():
+        if name not in (*GRID_FIELDS, "seed") and (name, value) != ("folds", 0):  # no folds means no cross-validation
+            words += ["--set", f"{name}={format_value(value)}"]  # also a default: the recipe may say otherwise one day
+    return shlex.join(["normbench", "train", *words])
 
 
 def curves_of(values: pd.DataFrame) -> Iterator[tuple[str, list[list[float]]]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
@@ -10,6 +12,7 @@ from normbench_cli.config import FIELDS, GRID_FIELDS
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting import tables
+from normbench_cli.reporting.data_note import tell_data_apart
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery
 from normbench_cli.store import Store
 from normbench_cli.store.filter import parse_where
@@ -46,8 +49,20 @@ class Selection:
 
     @property
     def common(self) -> list[str]:
-        """Settings of the groups that no table column shows."""
-        return [name for name in self.fields if name not in (*self.shown, *self.across)]
+        """Settings that all runs share and no table column shows."""
+        known = [name for name in GRID_FIELDS if name not in self.varying and self.runs[name].iloc[0] is not None]
+        alike = [name for name in known if name not in self.fields]
+        return [name for name in self.fields if name not in (*self.shown, *self.across)] + alike
+
+    def blocks(self, fields: Sequence[str]) -> list[list[int]]:
+        """The groups that agree in these settings, where they have them."""
+        fields = [name for name in fields if name in self.fields]
+        if not fields:
+            return [self.groups.index.tolist()]
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for group, key in zip(self.groups.index, self.groups[fields].itertuples(index=False), strict=True):
+            found.setdefault(tuple(key), []).append(group)
+        return list(found.values())
 
 
 def select_runs(store: Store, query: ReportQuery) -> Selection:
@@ -63,11 +78,12 @@ def select_runs(store: Store, query: ReportQuery) -> Selection:
             do = "loosen --where or --tag; see `normbench runs list`"
             raise NothingMeasured(f"no run of kind '{query.kind}' matches", do)
         raise NothingMeasured(f"no run of kind '{query.kind}' is recorded", "`normbench train` makes some")
-    runs = tables.one_per_fingerprint(runs)
+    runs = tell_data_apart(store, tables.one_per_fingerprint(runs))
     varying = tables.varying_fields(runs)
     usual = [*GRID_FIELDS, *(name for name in varying if name not in GRID_FIELDS)]
     fields = list(query.by) or [name for name in usual if name not in query.across]
-    shown = list(query.by) or [name for name in varying if name not in query.across]
+    telling = [name for name in query.by if runs[name].nunique(dropna=False) > 1] or list(query.by)
+    shown = telling or [name for name in varying if name not in query.across]
     shown = shown or [name for name in SHOWN_BY_DEFAULT if name not in query.across]
     fields += query.across
     runs, groups = tables.assign_groups(runs, fields)

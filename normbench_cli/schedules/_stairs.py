@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
+
+from normbench_cli.registry.bounds import Bounds
+
+Stairs = Annotated[int, Bounds(least=0, most=1_000_000_000)]
 
 
 def on_stairs(progress: float, stairs: int) -> float:

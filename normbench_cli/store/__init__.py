@@ -12,25 +12,28 @@ Values are long: a metric row has the run, epoch, step, split, name, condition (
 are only added, and the last row of a name counts; `queries` gives them as DataFrames.
 
 `Store` (`store`) writes: every method is one short transaction, so that runs side by side do not wait for each other.
+`values` says what a value of each column may be, and `reading` reads rows of which any value may be damaged.
 `location` says which database is meant, `sqlite_file` inspects a file before it is opened, `connection` makes
-SQLAlchemy engines and turns their errors into one line.  `upgrade` makes and migrates databases by
+SQLAlchemy engines and turns their errors into one line (`file_errors`).  `upgrade` makes and migrates databases by
 Alembic (``migrations/``), after a `backup`.  `check` looks for damage, `processes` for runs whose process is gone.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from normbench_cli.store import backup, check, location, queries, schema, upgrade
     from normbench_cli.store.store import Store
 
-__all__ = ["Store"]
+__all__ = ["Store", "backup", "check", "location", "queries", "schema", "upgrade"]
 
 
 def __getattr__(name: str) -> object:
-    """`Store` on first use, because it loads SQLAlchemy; `store.status` and `store.metric_names` load nothing."""
+    """`Store` and these modules on first use: they load SQLAlchemy.  `store.status` and `store.metric_names` do not."""
     if name == "Store":
-        from normbench_cli.store.store import Store
-
-        return Store
+        return import_module("normbench_cli.store.store").Store
+    if name in __all__:
+        return import_module(f"normbench_cli.store.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

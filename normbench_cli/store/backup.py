@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
+from normbench_cli.disk import free_bytes
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store.errors import CHOOSE_ANOTHER, NoDatabase
+from normbench_cli.store.file_errors import SQLITE_ERRORS, is_full
 from normbench_cli.store.location import Location
 from normbench_cli.store.sqlite_file import connect, file_version
 
@@ -40,7 +41,11 @@ def backup(source: Location, target: Path | None = None, label: str = "") -> Pat
             old.backup(new)
     except BaseException as error:
         target.unlink(missing_ok=True)
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, SQLITE_ERRORS):
+            if is_full(error, target):
+                missing = max(0, source.path.stat().st_size - free_bytes(target))
+                what = f"the backup {target} cannot be written: {error} (about {missing:,} bytes missing)"
+                raise DatabaseError(what, "free space on its disk, or give the name of a file elsewhere") from error
             do = f"check its disk, or {CHOOSE_ANOTHER}"
             raise DatabaseError(f"the backup {target} failed: {error}", do) from error
         raise

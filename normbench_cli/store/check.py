@@ -1,49 +1,136 @@
-"""Whether the database is sound."""
+"""Whether the database is sound: its file, the rows that refer to others, and every value of every row."""
 
 from __future__ import annotations
 
-import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sqlalchemy import func, select
+from sqlalchemy import Table, func, select
+from sqlalchemy.orm import Session
 
-from normbench_cli.store.schema import HEAD, Base
+from normbench_cli.errors import DatabaseError
+from normbench_cli.store.errors import DamagedValue
+from normbench_cli.store.file_errors import SQLITE_ERRORS, is_damage, unusable
+from normbench_cli.store.reading import (
+    CHUNKS_AT_ONCE,
+    ROWS_AT_ONCE,
+    RUNS,
+    AnyRow,
+    fetch,
+    has_row_numbers,
+    row_name,
+    row_number,
+    row_numbers,
+    row_problems,
+)
+from normbench_cli.store.rows import unpack
+from normbench_cli.store.schema import HEAD, Base, SeriesChunk
 from normbench_cli.store.sqlite_file import connect
 from normbench_cli.store.store import Store
+from normbench_cli.store.values import shown
+
+SERIES = SeriesChunk.metadata.tables[SeriesChunk.__tablename__]
+HEX = set("0123456789abcdef")
+MEND_FILE = "restore a backup, or recover what is readable with sqlite3's .recover"
+MEND_VALUES = (
+    "the other runs can be used; restore a backup, or remove a damaged run with `normbench runs rm RUN --force`"
+)
 
 
 @dataclass
 class Health:
-    """problems: damage of the file; zombies: ids of running runs whose process is gone; rows: how many, by table."""
+    """problems: damage of the file, or values that their columns cannot hold; zombies: ids of running runs whose
+    process is gone; rows: how many, by table; do: what to do about the problems."""
 
     version: str = HEAD
     problems: list[str] = field(default_factory=list)
     zombies: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
+    do: str = ""
 
 
-def check_database(store: Store) -> Health:
-    """Examine a database.  This changes nothing, given a store that was opened without ``sweep``."""
-    health = Health()
-    if store.location.path is not None:
-        health.problems = file_problems(store.location.path, store.location.read_query)
+def check_database(store: Store, most_bytes: int | None = None) -> Health:
+    """Examine a database.  This changes nothing, given a store that was opened without ``sweep``.
+
+    most_bytes: of a larger file only the runs are examined, which is quick.
+    """
+    health, path = Health(), store.location.path
+    small = path is None or most_bytes is None or path.stat().st_size <= most_bytes
+    if path is not None and small:
+        health.problems = file_problems(path, store.location.read_query)
     if health.problems:
+        health.do = MEND_FILE
         return health  # row counts of a damaged file mean nothing
-    health.zombies = [run.id for run in store.dead_runs()]
     with store.reading() as session:
         for name, table in Base.metadata.tables.items():
             health.rows[name] = session.scalar(select(func.count()).select_from(table)) or 0
+            if small or table is RUNS:
+                health.problems += table_problems(session, table)
+    if health.problems:
+        health.do = MEND_VALUES
+    health.zombies = [run.id for run in store.dead_runs()]
     return health
 
 
 def file_problems(path: Path, query: str) -> list[str]:
-    """What SQLite finds wrong with the file, and rows that refer to missing rows."""
+    """What SQLite finds wrong with the file, and rows that refer to missing rows.
+
+    An error that says nothing about the file, such as that of a full disk, is raised.
+    """
     try:
         with closing(connect(path, query)) as connection:
-            found = [text for (text,) in connection.execute("PRAGMA quick_check(20)") if text != "ok"]
+            found = [text for (text,) in connection.execute("PRAGMA integrity_check(20)") if text != "ok"]
             lost = found or connection.execute("PRAGMA foreign_key_check").fetchall()
-    except sqlite3.DatabaseError as error:  # too damaged for the checks themselves
+    except SQLITE_ERRORS as error:  # too damaged for the checks themselves
+        if not is_damage(error):
+            raise DatabaseError(*unusable(f"the database {path}", path, error)) from error
         return [str(error)]
     return found or [f"row {row} of {table} points to a row of {to} that is not there" for table, row, to, _ in lost]
+
+
+def table_problems(session: Session, table: Table) -> Iterator[str]:
+    """Every damaged value of a table: first its rows in bulk, then one by one where something is wrong."""
+    if not has_row_numbers(session):
+        try:
+            for row in fetch(session, select(table)):
+                yield from (f"row {row.id} of {table.name}: {problem}" for problem in meaning_problems(table, row))
+        except DamagedValue as error:
+            yield f"{table.name}: {error}"
+        return
+    number, at_once = row_number(table), CHUNKS_AT_ONCE if table is SERIES else ROWS_AT_ONCE
+    numbers = row_numbers(session, table)
+    for start in range(0, len(numbers), at_once):
+        part = numbers[start : start + at_once]
+        try:
+            query = select(table, number.label("row_number")).where(number.between(part[0], part[-1]))
+            rows = list(fetch(session, query, at_once))
+        except DamagedValue:
+            for one in part:
+                yield from row_by_itself(session, table, one)
+        else:
+            for row in rows:
+                for problem in meaning_problems(table, row):
+                    yield f"{row_name(session, table, row.row_number)}: {problem}"
+
+
+def row_by_itself(session: Session, table: Table, number: int) -> Iterator[str]:
+    try:
+        (row,) = fetch(session, select(table).where(row_number(table) == number))
+        problems = list(meaning_problems(table, row))
+    except (DamagedValue, ValueError):
+        problems = row_problems(session, table, number)
+    if problems:
+        yield f"{row_name(session, table, number)}: {'; '.join(problems)}"
+
+
+def meaning_problems(table: Table, row: AnyRow) -> Iterator[str]:
+    """What is wrong with a row whose values have the right types."""
+    if table is RUNS and (len(row.id) != 8 or set(row.id) - HEX):
+        yield f"column id is {shown(row.id)}, not eight digits 0-9a-f"
+    if table is SERIES:
+        try:
+            unpack(row.data, row._mapping["count"])  # a row's `count` is a method
+        except DamagedValue as error:
+            yield f"column data of series {row.name}: {error}"

@@ -12,10 +12,12 @@ from sqlalchemy.exc import DatabaseError as SqlError
 from sqlalchemy.exc import IntegrityError, NoSuchModuleError
 
 from normbench_cli.errors import DatabaseError
-from normbench_cli.store.errors import CHOOSE_ANOTHER, RESTORE_BACKUP
+from normbench_cli.store.errors import CHOOSE_ANOTHER
+from normbench_cli.store.file_errors import SQLITE_ERRORS, unusable
 from normbench_cli.store.location import Location
 from normbench_cli.store.schema import VERSION_TABLE, Base
 from normbench_cli.store.sqlite_file import connect, file_version
+from normbench_cli.store.values import read_json
 from normbench_cli.store.versions import single_version
 
 Synchronous = Literal["OFF", "NORMAL", "FULL"]
@@ -35,7 +37,12 @@ def make_engine(location: Location, query: str, synchronous: Synchronous | None 
             connection.execute(f"PRAGMA {pragma}")
 
     # A connection lasts one transaction, so that none is in use when a process forks data loaders or is killed.
-    engine = create_engine("sqlite://", poolclass=NullPool, creator=lambda: connect(path, query, location.timeout))
+    engine = create_engine(
+        "sqlite://",
+        poolclass=NullPool,
+        creator=lambda: connect(path, query, location.timeout),
+        json_deserializer=read_json,
+    )
     event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", begin)
     return engine
@@ -85,13 +92,14 @@ def translate_errors(location: Location) -> Iterator[None]:
     """Raise SQLAlchemy's and SQLite's errors as one-line `DatabaseError`s."""
     try:
         yield
-    except (SqlError, sqlite3.Error) as error:
+    except (SqlError, *SQLITE_ERRORS) as error:
         raise DatabaseError(*error_message(location, error)) from error
 
 
-def error_message(location: Location, error: SqlError | sqlite3.Error) -> tuple[str, str]:
+def error_message(location: Location, error: SqlError | sqlite3.Error | UnicodeDecodeError) -> tuple[str, str]:
     """What happened, and what to do about it."""
-    cause = " ".join(str(error.orig if isinstance(error, SqlError) else error).split())
+    orig = error.orig if isinstance(error, SqlError) else error
+    cause = " ".join(str(orig).split())
     name = f"the database {location.shown}"
     if isinstance(error, IntegrityError):
         return f"{name} refused a row: {cause}", "its run may have been removed meanwhile; see `normbench runs list`"
@@ -99,8 +107,6 @@ def error_message(location: Location, error: SqlError | sqlite3.Error) -> tuple[
         return f"{name} is being written by another program", "try again when that has ended"
     if "readonly" in cause or "read-only" in cause:
         return f"{name} is read-only", f"make it writable, or {CHOOSE_ANOTHER}"
-    if "full" in cause:
-        return f"{name} could not be written: {cause}", "free space on its disk"
     if location.path is None:
         return f"{name} cannot be used: {cause}", "check the URL, and that its server is running"
-    return f"{name} cannot be used: {cause}", f"see `normbench db check`; {RESTORE_BACKUP}"
+    return unusable(name, location.path, orig)

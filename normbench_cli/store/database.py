@@ -20,6 +20,7 @@ class Database:
     def __init__(self, location: Location, synchronous: Synchronous | None = None) -> None:
         """synchronous: when SQLite waits for the disk, by default `connection.SYNCHRONOUS`."""
         self.location = location
+        self.left_out: dict[str, str] = {}  # rows that a query found damaged, by name, and what is wrong with each
         self._engine = make_engine(location, location.read_query, synchronous)
 
     def close(self) -> None:
@@ -32,6 +33,10 @@ class Database:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def damage(self) -> list[str]:
+        """A sentence for each row that was left out because it is damaged."""
+        return [f"{name} is left out: {problem}" for name, problem in self.left_out.items()]
 
     @contextmanager
     def reading(self) -> Iterator[Session]:

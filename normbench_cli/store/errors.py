@@ -1,4 +1,4 @@
-"""What several errors of the store have in common."""
+"""The errors of the store, and what several of them have in common."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from normbench_cli.errors import DatabaseError
 
 CHOOSE_ANOTHER = "name another file with --db or NORMBENCH_DB"
 RESTORE_BACKUP = "restore a backup (see `normbench db backup`), or " + CHOOSE_ANOTHER
+SEE_CHECK = "`normbench db check` finds all damage and says what to do"
 
 
 class NoDatabase(DatabaseError):
     """The database does not exist and this command does not create it."""
+
+
+class DamagedValue(DatabaseError):
+    """A value in the database is not what its column holds, or cannot be read at all."""

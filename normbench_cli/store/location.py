@@ -9,9 +9,12 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from normbench_cli import paths
+from normbench_cli.disk import free_bytes
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store.errors import CHOOSE_ANOTHER
 from normbench_cli.store.sqlite_file import BUSY_SECONDS, readonly_query
+
+ROOM = 2**17  # bytes of disk without which a database is only read
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,11 @@ class Location:
         """SQLite writes the file and creates others beside it."""
         if self.path is None:
             return True
-        return not (paths.read_only(self.path) or paths.read_only(self.path.parent))
+        return not (paths.read_only(self.path) or paths.read_only(self.path.parent) or self._is_cramped())
+
+    def _is_cramped(self) -> bool:
+        """Whether the disk lacks the room for the files that SQLite puts beside a database that it may write."""
+        return self.path is not None and self.path.exists() and free_bytes(self.path) < ROOM
 
     @property
     def read_query(self) -> str:
@@ -47,6 +54,10 @@ class Location:
             return
         if self.path.exists() and paths.read_only(self.path):
             raise DatabaseError(f"the database {self.shown} is read-only", f"make it writable, or {CHOOSE_ANOTHER}")
+        if self._is_cramped():
+            free = free_bytes(self.path)
+            what = f"the database {self.shown} cannot be written: {free:,} bytes are free, {ROOM - free:,} are missing"
+            raise DatabaseError(what, "free space on its disk")
         if self.path.parent == paths.home():
             paths.ensure_writable(self.path.parent, "NORMBENCH_HOME")
         else:
@@ -56,7 +67,7 @@ class Location:
 def parse_location(text: str) -> Location:
     """A path or an SQLAlchemy URL, as given on the command line."""
     if "://" not in text:
-        path = Path(text).expanduser()
+        path = paths.expanded(text)
         return Location(str(path), path.absolute())
     try:
         url = make_url(text)
@@ -68,5 +79,5 @@ def parse_location(text: str) -> Location:
         if name in ("", ":memory:") or name.startswith("file:") or url.query:
             do = "write sqlite:///path, or the path alone"
             raise DatabaseError(f"'{text}' does not name an SQLite file", do)
-        return Location(name, Path(name).expanduser().absolute())
+        return Location(name, paths.expanded(name).absolute())
     return Location(url.render_as_string(hide_password=True), url=url)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import socket
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from normbench_cli.store.schema import Run
+if TYPE_CHECKING:
+    from normbench_cli.store.reading import AnyRow
+    from normbench_cli.store.schema import Run
 
 GRACE = timedelta(seconds=5)  # a run with a heartbeat this recent is not examined
 SILENCE = timedelta(hours=1)  # a process on another host cannot be seen: it counts as gone after this much silence
@@ -19,16 +22,16 @@ def this_process() -> dict[str, str | int | float]:
     return {"host": socket.gethostname(), "pid": os.getpid(), "process_started": psutil.Process().create_time()}
 
 
-def is_gone(run: Run, moment: datetime, grace: timedelta = GRACE) -> bool:
+def is_gone(run: AnyRow | Run, moment: datetime, grace: timedelta = GRACE) -> bool:
     """Whether the process of a running run has disappeared."""
-    silent = moment - run.heartbeat_at
+    silent: timedelta = moment - run.heartbeat_at
     if run.host != socket.gethostname():
         return silent > SILENCE
     return silent > grace and not is_alive(run.pid, run.process_started)
 
 
 def is_alive(pid: int, started: float) -> bool:
-    """Whether the process exists; a later process that reuses its id does not count."""
+    """Whether the process exists; a later process that reuses its id does not count, and no damaged id does."""
     import psutil
 
     try:
@@ -36,5 +39,5 @@ def is_alive(pid: int, started: float) -> bool:
         return bool(abs(process.create_time() - started) < 1 and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.AccessDenied:
         return True
-    except psutil.NoSuchProcess:
+    except (psutil.NoSuchProcess, ValueError, OverflowError):
         return False

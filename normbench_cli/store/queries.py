@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pandas as pd
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import and_, func, or_, select
+from sqlalchemy.orm import Session
 
 from normbench_cli.config import DEFAULTS, FIELDS
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import suggest
+from normbench_cli.store.errors import SEE_CHECK, DamagedValue
 from normbench_cli.store.filter import Filter
 from normbench_cli.store.metric_names import MetricName, parse_metric
-from normbench_cli.store.rows import unpack
+from normbench_cli.store.reading import CHUNKS_AT_ONCE, ENVIRONMENTS, RUNS, AnyRow, AnySelect, fetch, fetch_each
+from normbench_cli.store.rows import check_length, unpack
 from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
 from normbench_cli.store.store import IN_LIMIT, Store
 
@@ -33,14 +38,13 @@ def runs_frame(
 ) -> pd.DataFrame:
     """A row a run, newest first; a column a setting, with its default where an older run did not record it.
 
-    The column ``config`` has the settings as recorded.
+    The column ``config`` has the settings as recorded.  Damaged runs are left out and named by `Store.damage`.
     """
     query = select(*COLUMNS, *EDITABLE, Run.config).order_by(Run.started_at.desc(), Run.id)
     for column, value in ((Run.kind, kind), (Run.status, status), (Run.tag, tag)):
         if value is not None:
             query = query.where(column == value)
-    with store.reading() as session:
-        rows = session.execute(query).all()
+    rows = read_runs(store, query)
     names = [column.key for column in (*COLUMNS, *EDITABLE)]
     records = [settings(row.kind, row.config) | dict(zip((*names, "config"), row, strict=True)) for row in rows]
     columns = list(dict.fromkeys([*names, *FIELDS, *(name for record in records for name in record)]))
@@ -50,6 +54,29 @@ def runs_frame(
     if where:
         frame = frame.loc[where.apply(with_metrics(store, frame, where) if where.metrics else frame).index]
     return frame.reset_index(drop=True)
+
+
+def details_of(store: Store, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Run -> what is recorded of its making."""
+    found: dict[str, dict[str, Any]] = {}
+    with store.reading() as session:
+        for start in range(0, len(run_ids), IN_LIMIT):
+            some = select(Run.id, Run.details).where(Run.id.in_(run_ids[start : start + IN_LIMIT]))
+            rows, problems = fetch_each(session, some, RUNS)
+            store.left_out |= problems
+            found |= {run_id: details for run_id, details in rows if isinstance(details, dict)}
+    return found
+
+
+def read_runs(store: Store, query: AnySelect) -> list[AnyRow]:
+    """The runs that are sound, newest first."""
+    with store.reading() as session:
+        rows, problems = fetch_each(session, query, RUNS)
+    if problems and not rows:
+        (name, what), more = next(iter(problems.items())), len(problems) - 1
+        raise DamagedValue(f"{name}: {what}" + (f", and {more} more runs are damaged" if more else ""), SEE_CHECK)
+    store.left_out |= problems
+    return sorted(sorted(rows, key=lambda run: run.id), key=lambda run: run.started_at, reverse=True)
 
 
 def settings(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,31 +111,51 @@ def recorded_metrics(store: Store) -> list[str]:
 def metrics_frame(
     store: Store, run_ids: Sequence[str] | None = None, names: Iterable[str] | None = None, *, curve: bool = False
 ) -> pd.DataFrame:
-    """Columns run_id, metric, epoch, value: each run's last value of each metric, or (``curve``) each epoch's."""
+    """Columns run_id, metric, epoch, value: each run's last value of each metric, or (``curve``) each epoch's.
+
+    A run with a damaged row is left out as a whole, or an earlier value would pass for its last one.
+    """
+    names = None if names is None else list(names)
+    query = metrics_query(run_ids if run_ids is None or len(run_ids) <= IN_LIMIT else None, names, curve)
+    with store.reading() as session:
+        try:
+            rows = list(read_metrics(session, query, run_ids))
+        except DamagedValue:
+            rows = []
+            for run_id in sound_ids(session) if run_ids is None else run_ids:
+                try:
+                    rows += list(read_metrics(session, metrics_query([run_id], names, curve), None))
+                except DamagedValue as error:
+                    store.left_out[f"run {run_id}"] = f"its metrics are damaged: {error}"
+    frame = pd.DataFrame(rows, columns=["run_id", "metric", "epoch", "value"])
+    return frame.astype({"epoch": "float64", "value": "float64"})
+
+
+def metrics_query(run_ids: Sequence[str] | None, names: Sequence[str] | None, curve: bool) -> AnySelect:
     epoch = (Metric.epoch,) if curve else ()
     latest_ids = select(func.max(Metric.id)).group_by(Metric.run_id, *NAME, *epoch)
     if curve:
         latest_ids = latest_ids.where(Metric.epoch.is_not(None))
     if names is not None:
         latest_ids = latest_ids.where(or_(*(is_named(name) for name in names)))
-    if run_ids is not None and len(run_ids) <= IN_LIMIT:
+    if run_ids is not None:
         latest_ids = latest_ids.where(Metric.run_id.in_(run_ids))
     columns = (Metric.run_id, *NAME, Metric.epoch, Metric.value)
-    return read_metrics(store, select(*columns).where(Metric.id.in_(latest_ids)).order_by(Metric.id), run_ids)
+    return select(*columns).where(Metric.id.in_(latest_ids)).order_by(Metric.id)
 
 
-def read_metrics(store: Store, query: Select[*tuple[Any, ...]], run_ids: Sequence[str] | None) -> pd.DataFrame:
+def sound_ids(session: Session) -> list[str]:
+    """The ids of all runs that can be read."""
+    return [run_id for (run_id,) in fetch_each(session, select(Run.id), RUNS)[0]]
+
+
+def read_metrics(session: Session, query: AnySelect, run_ids: Sequence[str] | None) -> Iterator[tuple[Any, ...]]:
     wanted = None if run_ids is None else set(run_ids)
     full: dict[tuple[str, str, str], str] = {}  # cached: there are few names and many rows
-    rows = []
-    with store.reading() as session:
-        for run_id, split, name, condition, epoch, value in session.execute(query):
-            if wanted is None or run_id in wanted:
-                key = (split, name, condition)
-                metric = full.get(key) or full.setdefault(key, str(MetricName(*key)))
-                rows.append((run_id, metric, epoch, value))
-    frame = pd.DataFrame(rows, columns=["run_id", "metric", "epoch", "value"])
-    return frame.astype({"epoch": "float64", "value": "float64"})
+    for run_id, split, name, condition, epoch, value in fetch(session, query):
+        if wanted is None or run_id in wanted:
+            key = (split, name, condition)
+            yield run_id, full.get(key) or full.setdefault(key, str(MetricName(*key))), epoch, value
 
 
 def is_named(full: str) -> Any:
@@ -121,21 +168,39 @@ def environment_facts(store: Store, run_ids: Sequence[str]) -> list[dict[str, An
     wanted = set(run_ids)
     with store.reading() as session:
         used = {number for run_id, number in session.execute(select(Run.id, Run.environment_id)) if run_id in wanted}
-        rows = session.execute(select(Environment.id, Environment.facts)).all()
+        rows, _ = fetch_each(session, select(Environment.id, Environment.facts), ENVIRONMENTS)
     return [facts for number, facts in rows if number in used]
 
 
 def series_names(store: Store, run_id: str) -> list[str]:
     """The names of a run's raw series."""
-    with store.reading() as session:
-        return sorted(set(session.scalars(select(SeriesChunk.name).where(SeriesChunk.run_id == run_id))))
+    query = select(SeriesChunk.name).where(SeriesChunk.run_id == run_id).distinct()
+    with store.reading() as session, naming(f"run {run_id}: its series are damaged"):
+        return sorted(name for (name,) in fetch(session, query))
 
 
 def series(store: Store, run_id: str, name: str) -> pd.Series:
-    """A raw series of a run, its chunks joined; the index is the step, from 0."""
-    query = select(SeriesChunk).where(SeriesChunk.run_id == run_id, SeriesChunk.name == name).order_by(SeriesChunk.id)
-    with store.reading() as session:
-        chunks = list(session.scalars(query))
-    steps = [step for chunk in chunks for step in range(chunk.first_step, chunk.first_step + chunk.count)]
-    values = [value for chunk in chunks for value in unpack(chunk.data)]
-    return pd.Series(values, index=steps, name=name, dtype="float32")
+    """A raw series of a run, its chunks joined; the index is the step, from 0.
+
+    Its length is checked before anything is unpacked.
+    """
+    chunk = (SeriesChunk.run_id == run_id, SeriesChunk.name == name)
+    query = select(SeriesChunk.first_step, SeriesChunk.count, SeriesChunk.data).where(*chunk).order_by(SeriesChunk.id)
+    steps, values, total = [], [], 0
+    with store.reading() as session, naming(f"run {run_id}: its series {name} is damaged"):
+        for first, count, data in fetch(session, query, CHUNKS_AT_ONCE):
+            total += count
+            check_length(total)
+            values.append(np.frombuffer(unpack(data, count), dtype="float32"))
+            steps.append(np.arange(first, first + count))
+    joined = np.concatenate(values) if values else np.empty(0, "float32")
+    return pd.Series(joined, index=np.concatenate(steps) if steps else None, name=name, dtype="float32")
+
+
+@contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Say whose value is damaged."""
+    try:
+        yield
+    except DamagedValue as error:
+        raise DamagedValue(f"{what}: {error}", SEE_CHECK) from error

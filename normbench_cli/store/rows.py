@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.metric_names import parse_metric, unit_of
 
 Row = dict[str, Any]
+MOST_VALUES = 2**24  # of a series: 64 MiB
 
 
 class RecordLike(Protocol):
@@ -88,12 +90,31 @@ def pack(values: Iterable[float]) -> tuple[int, bytes]:
     return len(floats), zlib.compress(floats.tobytes(), 6)
 
 
-def unpack(data: bytes) -> array.array[float]:
+def unpack(data: bytes, count: int | None = None) -> array.array[float]:
+    """The inverse of `pack`; an error if these are not `count` numbers.  Never makes more than MOST_VALUES of them."""
+    unzip, most = zlib.decompressobj(), MOST_VALUES if count is None else count
+    check_length(most)
+    try:
+        content = unzip.decompress(data, 4 * most + 1)  # one byte too many shows that there are more
+    except zlib.error as error:
+        raise DamagedValue(f"it cannot be unpacked ({error})") from error
+    if len(content) > 4 * most:
+        raise DamagedValue(f"it unpacks to more than its {most:,} values")
+    if not unzip.eof or len(content) % 4 or (count is not None and len(content) != 4 * count):
+        raise DamagedValue(
+            "it is truncated" + ("" if count is None else f": {len(content) // 4:,} of {count:,} values")
+        )
     floats = array.array("f")
-    floats.frombytes(zlib.decompress(data))
+    floats.frombytes(content)
     if sys.byteorder == "big":
         floats.byteswap()
     return floats
+
+
+def check_length(count: int) -> None:
+    """Whether a series may be so long; raised before anything of that length is made."""
+    if not 0 <= count <= MOST_VALUES:
+        raise DamagedValue(f"it has {count:,} values, and {MOST_VALUES:,} are the most that is read")
 
 
 def facts_hash(facts: Mapping[str, Any]) -> str:

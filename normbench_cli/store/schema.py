@@ -6,6 +6,7 @@ which ``python -m tests.store.make_old_database`` writes to ``tests/store/old``;
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,7 +27,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-HEAD = "0001"
+from normbench_cli.store.errors import DamagedValue
+
+HEAD = "0002"
 VERSION_TABLE = "normbench_schema_version"  # Alembic's default name may belong to another program
 
 RowId = BigInteger().with_variant(Integer, "sqlite")
@@ -48,6 +51,16 @@ class NanFloat(TypeDecorator[float]):
         return float("nan") if value is None else value
 
 
+class JsonObject(TypeDecorator[dict[str, Any]]):
+    """A JSON object.  NULL, in rows older than the column, is an empty one."""
+
+    impl = JSON
+    cache_ok = True
+
+    def process_result_value(self, value: dict[str, Any] | None, dialect: Dialect) -> dict[str, Any]:
+        return {} if value is None else value
+
+
 class UtcDateTime(TypeDecorator[datetime]):
     """A time, stored in UTC without a time zone (SQLite has none) and loaded with one."""
 
@@ -59,6 +72,19 @@ class UtcDateTime(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return None if value is None else value.replace(tzinfo=UTC)
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        """What SQLAlchemy does, with an error of ours for what is not a time."""
+        process = super().result_processor(dialect, coltype)
+        assert process is not None
+
+        def read(value: Any) -> Any:
+            try:
+                return process(value)
+            except (TypeError, ValueError) as error:
+                raise DamagedValue(f"is {ascii(value)[:60]}, not a time") from error
+
+        return read
 
 
 class Base(DeclarativeBase):
@@ -113,6 +139,7 @@ class Run(Base):
     pid: Mapped[int]
     process_started: Mapped[float] = mapped_column(Double)  # process ids are reused
     environment_id: Mapped[int] = mapped_column(ForeignKey("environments.id"), index=True)
+    details: Mapped[dict[str, Any]] = mapped_column(JsonObject, nullable=True)  # what the run was made of
 
     environment: Mapped[Environment] = relationship(lazy="joined", innerjoin=True)
 

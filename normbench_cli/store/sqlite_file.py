@@ -10,10 +10,12 @@ from pathlib import Path
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store.errors import CHOOSE_ANOTHER, RESTORE_BACKUP
+from normbench_cli.store.file_errors import SQLITE_ERRORS, unusable
 from normbench_cli.store.schema import VERSION_TABLE
 from normbench_cli.store.versions import single_version
 
 BUSY_SECONDS = 30.0  # how long a transaction waits for another's lock
+LARGEST_ROW = 2**26 + 2**20  # bytes: the longest series that is read, and more
 OPEN_FILES: list[Path] = []  # the database files that this process keeps open
 
 # the file header, see "Database File Format" on sqlite.org; numbers are big-endian
@@ -26,10 +28,16 @@ VERSION_VALID_FOR = slice(92, 96)
 
 
 def connect(path: Path, query: str = "mode=rw", timeout: float = BUSY_SECONDS) -> sqlite3.Connection:
-    """A connection that starts no transaction by itself; ``mode=rw`` creates no file."""
-    return sqlite3.connect(
+    """A connection that starts no transaction by itself; ``mode=rw`` creates no file.
+
+    A row above LARGEST_ROW is an error before it is loaded.
+    """
+    connection = sqlite3.connect(
         f"{path.as_uri()}?{query}", uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
     )
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ROW)
+    connection.execute("PRAGMA cell_size_check = ON")  # SQLite then finds more damage before it reads a page
+    return connection
 
 
 def readonly_query(path: Path) -> str:
@@ -94,8 +102,8 @@ def file_version(path: Path) -> str | None:
                 return single_version([version for (version,) in versions], str(path))
     except OSError as error:
         raise DatabaseError(f"the database {path} cannot be read: {error.strerror}", CHOOSE_ANOTHER) from error
-    except sqlite3.DatabaseError as error:
-        raise DatabaseError(f"the database {path} cannot be read: {error}", RESTORE_BACKUP) from error
+    except SQLITE_ERRORS as error:
+        raise DatabaseError(*unusable(f"the database {path}", path, error)) from error
     if tables:
         raise DatabaseError(f"the database {path} belongs to another program", CHOOSE_ANOTHER)
     return None

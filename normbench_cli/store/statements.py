@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import select, update
@@ -15,7 +15,7 @@ from normbench_cli.store.schema import Environment, Run
 
 def unused_id(session: Session) -> str:
     run_id = secrets.token_hex(4)
-    while session.get(Run, run_id):
+    while session.scalar(select(Run.id).where(Run.id == run_id)):
         run_id = secrets.token_hex(4)
     return run_id
 
@@ -23,6 +23,16 @@ def unused_id(session: Session) -> str:
 def update_heartbeat(session: Session, run_id: str) -> None:
     running = update(Run).where(Run.id == run_id, Run.status == "running")
     session.execute(running.values(heartbeat_at=now()))
+
+
+def interrupt_running(session: Session, run_ids: Sequence[str]) -> list[str]:
+    """Mark those of these runs that are running as interrupted by their user; their ids."""
+    running = (Run.id.in_(run_ids), Run.status == "running")
+    found = list(session.scalars(select(Run.id).where(*running)))
+    moment = now()
+    values = {"status": "interrupted", "message": "stopped by hand", "heartbeat_at": moment, "finished_at": moment}
+    session.execute(update(Run).where(*running).values(**values))
+    return found
 
 
 def environment_id(session: Session, facts: Mapping[str, Any]) -> int:

@@ -13,10 +13,11 @@ from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import NormbenchError
 from normbench_cli.store.connection import Synchronous, version_of
 from normbench_cli.store.database import Database
-from normbench_cli.store.errors import NoDatabase
+from normbench_cli.store.errors import SEE_CHECK, DamagedValue, NoDatabase
 from normbench_cli.store.location import parse_location
 from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.processes import GRACE, is_gone, this_process
+from normbench_cli.store.reading import RUNS, AnyRow, fetch, fetch_each, fetch_run
 from normbench_cli.store.rows import Measurements, RecordLike, metric_rows, now, series_row
 from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
 from normbench_cli.store.statements import environment_id, unused_id, update_heartbeat
@@ -72,8 +73,12 @@ class Store(Database):
         *,
         kind: str = "train",
         argv: list[str],
+        details: Mapping[str, Any] | None = None,
     ) -> str:
-        """Add a run that this process executes, with status running; the run's new id."""
+        """Add a run that this process executes, with status running; the run's new id.
+
+        details: what the run is made of, by topic; `add_details` adds more.
+        """
         settings = {name: config.get(name, None if name == "seed" else "") for name in SETTING_COLUMNS}
         moment = now()
         with self.writing() as session:
@@ -90,6 +95,7 @@ class Store(Database):
                     started_at=moment,
                     heartbeat_at=moment,
                     environment_id=environment_id(session, environment),
+                    details=dict(details or {}),
                     **settings,
                     **this_process(),
                 )
@@ -122,6 +128,12 @@ class Store(Database):
             if chunks:
                 session.execute(insert(SeriesChunk), chunks)
             update_heartbeat(session, run_id)
+
+    def add_details(self, run_id: str, details: Mapping[str, Any]) -> None:
+        """Add to what is recorded of a run's making; a key that is already there is replaced."""
+        with self.writing() as session:
+            known = session.scalar(select(Run.details).where(Run.id == run_id)) or {}
+            session.execute(update(Run).where(Run.id == run_id).values(details={**known, **details}))
 
     def heartbeat(self, run_id: str) -> None:
         """Show that a running run's process is still at work."""
@@ -160,14 +172,15 @@ class Store(Database):
         if dead := self.dead_runs(grace):
             self.mark_interrupted(dead)
 
-    def dead_runs(self, grace: timedelta = GRACE) -> list[Run]:
+    def dead_runs(self, grace: timedelta = GRACE) -> list[AnyRow]:
         """Running runs whose process is gone, and whose last heartbeat is older than the grace time."""
         moment = now()
+        columns = (Run.id, Run.host, Run.pid, Run.process_started, Run.heartbeat_at)
         with self.reading() as session:
-            running = session.scalars(select(Run).where(Run.status == "running"))
-            return [run for run in running if is_gone(run, moment, grace)]
+            running, _ = fetch_each(session, select(*columns).where(Run.status == "running"), RUNS)
+        return [run for run in running if is_gone(run, moment, grace)]
 
-    def mark_interrupted(self, dead: Iterable[Run]) -> None:
+    def mark_interrupted(self, dead: Iterable[AnyRow]) -> None:
         """Mark dead runs as interrupted, except those that were resumed since they were read."""
         with self.writing() as session:
             for run in dead:
@@ -177,17 +190,23 @@ class Store(Database):
                 session.execute(update(Run).where(*unchanged).values(**values, finished_at=run.heartbeat_at))
 
     def find(self, text: str) -> Run:
-        """The run with this id, or the only run whose id begins with it."""
+        """The run with this id, or the only run whose id begins with it; an error that names its damaged columns."""
+        run_id = self.find_id(text)
+        with self.reading() as session:
+            return fetch_run(session, run_id)
+
+    def find_id(self, text: str) -> str:
+        """The id of the run that `find` finds."""
         start, do = text.strip().lower(), "see `normbench runs list`"
         if not start or set(start) - set("0123456789abcdef"):
             raise NormbenchError(f"'{text}' is not a run's id: eight digits 0-9a-f, or the first of them", do)
         with self.reading() as session:
-            matching = select(Run).where(Run.id.startswith(start)).order_by(Run.id).limit(4)
+            matching = select(Run.id).where(Run.id.startswith(start)).order_by(Run.id).limit(4)
             found = list(session.scalars(matching))
         if not found:
             raise NormbenchError(f"there is no run '{text}'", do)
         if len(found) > 1:
-            ids = ", ".join(run.id for run in found[:3]) + (" and more" if len(found) > 3 else "")
+            ids = ", ".join(found[:3]) + (" and more" if len(found) > 3 else "")
             raise NormbenchError(f"several runs begin with '{text}': {ids}", f"give more digits; {do}")
         return found[0]
 
@@ -199,7 +218,8 @@ class Store(Database):
             for start in range(0, len(wanted), IN_LIMIT):
                 some = Run.fingerprint.in_(wanted[start : start + IN_LIMIT])
                 runs = select(Run.fingerprint, Run.id, Run.status).where(some)
-                for fingerprint, run_id, status in session.execute(runs.order_by(has_result, Run.started_at)):
+                found, _ = fetch_each(session, runs.order_by(has_result, Run.started_at), RUNS)
+                for fingerprint, run_id, status in found:
                     newest[fingerprint] = run_id, status
         return newest
 
@@ -214,7 +234,10 @@ class Store(Database):
         last = select(func.max(Metric.id)).where(Metric.run_id == run_id).group_by(*parts)
         query = select(*parts, Metric.value).where(Metric.id.in_(last)).order_by(Metric.id)
         with self.reading() as session:
-            rows = session.execute(query).all()
+            try:
+                rows = list(fetch(session, query))
+            except DamagedValue as error:
+                raise DamagedValue(f"run {run_id}: its metrics are damaged: {error}", SEE_CHECK) from error
         return {str(MetricName(split, name, condition)): value for split, name, condition, value in rows}
 
     def delete(self, run_ids: Iterable[str]) -> None:

@@ -23,6 +23,7 @@ from typing import Any
 from normbench_cli.config import FIELDS, make_config
 from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.registry.spec import suggest
+from normbench_cli.registry.trust import recorded_in
 from normbench_cli.seeds import parse_seeds
 from normbench_cli.suites.checks import Table, check_keys, check_table, check_types
 from normbench_cli.suites.suite import KINDS, OF_DATA, Cell, Published, Suite
@@ -170,6 +171,6 @@ def make_published(printed: Table, values: Table, marks: Table, where: str) -> P
 def check_cell(cell: Cell, where: str) -> None:
     """A cell's settings must be a configuration; the error says which cell's are not."""
     try:
-        make_config(cell.settings)
+        make_config(cell.settings, recorded_in(where))
     except UsageError as error:
         raise UsageError(f"{where}: the cell of {cell.row} and {cell.column}: {error}") from error

@@ -13,6 +13,7 @@ from normbench_cli.config import IDENTITY, RunConfig, make_config
 from normbench_cli.errors import UsageError
 from normbench_cli.registry import DATASETS, MODELS, Registry
 from normbench_cli.registry.spec import suggest
+from normbench_cli.registry.trust import recorded_in
 from normbench_cli.seeds import parse_seeds
 from normbench_cli.suites.suite import Cell, Suite
 
@@ -48,7 +49,7 @@ class Scale:
         if self.name == "smoke":
             changes = stand_ins(paper)
         own = {key: value for key, value in suite.scales.get(self.name, {}).items() if key != "seeds"}
-        return make_config(over(over(cell.settings, changes), own) | {"seed": seed})
+        return make_config(over(over(cell.settings, changes), own) | {"seed": seed}, recorded_in(f"suite {suite.name}"))
 
     def metric(self, cell: Cell) -> str:
         """The metric that is the cell's number: that of the paper, or of the group that stands in for the paper's."""
@@ -65,7 +66,7 @@ def scale_name(text: str) -> ScaleName:
 
 def paper_config(cell: Cell, seed: int) -> RunConfig:
     """The configuration of a cell in the paper."""
-    return make_config({**cell.settings, "seed": seed})
+    return make_config({**cell.settings, "seed": seed}, recorded_in("the suite"))
 
 
 def shortened(config: RunConfig, fraction: float) -> dict[str, int]:

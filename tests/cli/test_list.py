@@ -15,7 +15,7 @@ def test_list_shows_every_component(normbench: RunCommand, kind: str) -> None:
     rows = json.loads(normbench("list", kind, "--json").out)[kind]
     names = [row["name"] for row in rows]
     assert names == list(REGISTRIES[kind].entries)
-    assert all({"name", "aliases", "what", "paper", "parameters"} == set(row) for row in rows)
+    assert all({"name", "aliases", "what", "paper", "parameters", "bounds"} == set(row) for row in rows)
     table = normbench("list", kind).out
     assert all(name in table for name in names)
 
@@ -24,6 +24,14 @@ def test_verbose_prints_documentation_and_parameters(normbench: RunCommand) -> N
     page = normbench("list", "attacks", "--verbose").out
     assert page.startswith("bim: ")
     assert "\n  parameters: " in page
+
+
+def test_the_bounds_of_parameters_are_shown(normbench: RunCommand) -> None:
+    rows = {row["name"]: row["bounds"] for row in json.loads(normbench("list", "norms", "--json").out)["norms"]}
+    assert rows["augnorm"]["phi"] == {"least": 1, "most": 16, "infinite": True}
+    assert rows["none"] == {}
+    page = normbench("list", "activations", "--verbose").out
+    assert "\n  bounds: beta 0.001 to 1,000, threshold 0 or more\n" in page
 
 
 def test_an_unknown_kind_is_answered_with_the_nearest(normbench: RunCommand) -> None:

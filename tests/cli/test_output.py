@@ -112,3 +112,20 @@ def test_characters_missing_from_the_encoding_are_replaced(monkeypatch: pytest.M
     print_table([{"accuracy": "97.4 ± 0.2"}])
     stream.flush()
     assert b"97.4 ? 0.2" in stream.buffer.getvalue()
+
+
+def test_what_a_terminal_obeys_is_shown_in_tables_and_hints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"name": "\x1b]0;title\x07", "value\x9b": "abc\u202e"}]
+    print_table(rows)
+    hint("\x1b[2J")
+    plain = capsys.readouterr()
+    monkeypatch.setattr(sys, "stdout", stdout := Terminal())
+    monkeypatch.setenv("TERM", "dumb")
+    print_table(rows)
+    for shown in (plain.out, stdout.getvalue()):
+        assert r"\x1b]0;title\x07" in shown
+        assert r"abc\u202e" in shown
+        assert r"value\x9b" in shown
+    assert not set("\x1b\x9b\x07\u202e") & set(plain.out + plain.err + stdout.getvalue())

@@ -1,17 +1,14 @@
-"""normbench report: tables on stdout, files, exit codes, and its time on a large database."""
+"""normbench report: tables on stdout, files, exit codes."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
 
 from tests.support import RunCommand
 
@@ -128,51 +125,3 @@ def test_an_unwritable_folder_is_an_error_below_the_table(
 def test_a_read_only_database_can_be_reported(normbench: RunCommand, two_norms: None, home: Path) -> None:
     (home / "normbench.db").chmod(0o444)
     assert "popnorm" in normbench("report").out
-
-
-def fill(runs: int, epochs: int) -> None:
-    """Many runs with five metrics an epoch, written at once."""
-    from normbench_cli.store import Store
-    from normbench_cli.store.rows import metric_rows
-    from normbench_cli.store.schema import Environment, Metric, Run
-
-    moment = datetime(2026, 1, 1, tzinfo=UTC)
-    settings = itertools.product(range(runs // 100), ("none", "batchnorm", "popnorm", "a", "b"), "wxyz", range(1, 6))
-    values = {"train/loss": 0.5, "test/accuracy": 0.5, "step_time_ms": 5.0, "samples_per_s": 9.0, "test/loss": 1.0}
-    rows, metrics = [], []
-    for number, (seed, norm, act, size) in enumerate(settings):
-        words = {"norm": norm, "act": act, "model": "resnet20", "data": "digits", "objective": "erm", "seed": seed}
-        run_id = f"{number:08x}"
-        rows.append(
-            {
-                "id": run_id,
-                "kind": "train",
-                "fingerprint": run_id,
-                "status": "finished",
-                "message": "",
-                "tag": "",
-                "note": "",
-            }
-            | words
-            | {"config": words | {"batch_size": size, "epochs": epochs}, "argv": [], "host": "", "pid": 0}
-            | {"started_at": moment + timedelta(seconds=number), "heartbeat_at": moment, "finished_at": moment}
-            | {"process_started": 0.0, "environment_id": 1}
-        )
-        for epoch in range(1, epochs + 1):
-            metrics += metric_rows(run_id, values, epoch, epoch)
-    with Store.open() as store, store.writing() as session:
-        session.add(Environment(id=1, hash="", facts={}))
-        session.flush()
-        session.execute(insert(Run), rows)
-        session.execute(insert(Metric), metrics)
-
-
-@pytest.mark.benchmark
-def test_a_report_of_a_large_database_takes_less_than_two_seconds(normbench: RunCommand, home: Path) -> None:
-    fill(runs=2000, epochs=20)
-    begin = time.process_time()
-    ended = normbench("report", "--json")
-    took = time.process_time() - begin
-    rows = json.loads(ended.out)["rows"]
-    assert (len(rows), {row["n"] for row in rows}) == (100, {20})
-    assert took < 2.0, "of one processor; about 0.3 s where this was written, libraries loaded"

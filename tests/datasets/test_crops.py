@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from normbench_cli.datasets._images.crops import (
     center_crop_box,
-    check_size,
     random_crop_box,
     random_flip,
     random_resized_crop_box,
@@ -40,11 +37,3 @@ def test_a_random_crop_has_the_given_size_and_lies_inside() -> None:
     assert {left for left, *_ in boxes} == set(range(5))
     assert {top for _, top, *_ in boxes} == set(range(7))
     assert boxes == [random_crop_box((20, 30), 16, 24, index, 0) for index in range(200)]
-
-
-def test_a_size_below_8_or_above_the_largest_is_refused() -> None:
-    check_size(8)
-    check_size(224, largest=224)
-    for size in (7, 225):
-        with pytest.raises(ValueError, match=f"size is {size}; give 8 to 224"):
-            check_size(size, largest=224)

@@ -89,7 +89,7 @@ def test_pixels_are_standardized_by_the_given_mean_and_std(pictures: MakePicture
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("size=4", "size is 4; give 8 to 1024"),
+        ("size=4", "size is 4; give 8 to 1,024"),
         ("mean=0.5/0.5", "mean=0.5/0.5 is not three numbers"),
         ("mean=gray", "mean=gray is not three numbers"),
         ("std=0", "std=0 is not above 0"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import struct
 import urllib.error
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,7 @@ import pytest
 
 from normbench_cli.datasets import DATASETS
 from normbench_cli.errors import NormbenchError
-
-IMAGES = np.random.default_rng(0).integers(0, 256, (30, 28, 28), dtype=np.uint8)
+from tests.datasets.made_files import fashion_images, write_fashion
 
 
 @pytest.fixture(autouse=True)
@@ -36,24 +34,13 @@ def check_error(name: str, message: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def write_fashion(root: Path, labels: int = 30) -> Path:
-    raw = root / "FashionMNIST" / "raw"
-    raw.mkdir(parents=True)
-    for part in ("train", "t10k"):
-        (raw / f"{part}-images-idx3-ubyte").write_bytes(struct.pack(">iiii", 2051, 30, 28, 28) + IMAGES.tobytes())
-        (raw / f"{part}-labels-idx1-ubyte").write_bytes(
-            struct.pack(">ii", 2049, labels) + bytes(i % 10 for i in range(labels))
-        )
-    return raw
-
-
 def test_fashionmnist_is_read_from_its_unpacked_files_and_padded(root: Path) -> None:
     write_fashion(root)
     data = DATASETS.build("fashionmnist")
     assert (data.train.images.shape, len(data.test), data.classes) == ((30, 1, 32, 32), 30, 10)
-    assert (data.train.images[:, 0, 2:30, 2:30].numpy() == IMAGES).all()
-    assert data.train.images.sum() == IMAGES.sum()
-    assert data.mean == pytest.approx([IMAGES.mean() / 255])
+    assert (data.train.images[:, 0, 2:30, 2:30].numpy() == fashion_images()).all()
+    assert data.train.images.sum() == fashion_images().sum()
+    assert data.mean == pytest.approx([fashion_images().mean() / 255])
 
 
 def test_an_incomplete_fashionmnist_is_refused_in_one_line(root: Path) -> None:

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 import torch
 
-from normbench_cli.datasets.tu import find_text_file, find_tu_folder
+from normbench_cli.datasets._files.places import find_text_file, find_tu_folder
 from normbench_cli.errors import NormbenchError, UsageError
 from tests.datasets.made_files import GRAPHS, Graph, load_toy, write_text, write_tu
 

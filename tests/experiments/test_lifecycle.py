@@ -25,7 +25,7 @@ def store() -> Iterator[Store]:
 
 @pytest.fixture
 def run_id(store: Store) -> str:
-    return begin_run(make_config({}), store, {"host": "here"})
+    return begin_run(make_config({}), store, {"host": "here"}, fingerprint="f", details={})
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,15 @@ def run_id(store: Store) -> str:
 def test_what_stops_runs_is_recorded_and_raised_again(
     store: Store, run_id: str, error: BaseException, status: str, message: str
 ) -> None:
-    other = begin_run(make_config({}), store, {"host": "here"})
-    with pytest.raises(type(error)), recording_outcome(store, run_id, other):
-        raise error
+    other = begin_run(make_config({}), store, {"host": "here"}, fingerprint="f", details={})
+
+    def stop() -> None:
+        with recording_outcome(store, "run {}".format) as begun:
+            begun.run_ids += [run_id, other]
+            raise error
+
+    with pytest.raises(type(error)):
+        stop()
     for each in (run_id, other):
         run = store.find(each)
         assert (run.status, run.message) == (status, message)

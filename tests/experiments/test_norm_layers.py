@@ -14,7 +14,7 @@ def layers(norm: str, model: str = "resnet20") -> list[NormLayer]:
 
 
 def test_a_default_that_a_layer_adapts_is_visible() -> None:
-    assert {layer.parameters["groups"] for layer in layers("groupnorm")} == {16, 32}
+    assert {layer.parameters["groups"] for layer in layers("groupnorm")} == {8, 16, 32}
     assert {layer.parameters["groups"] for layer in layers("groupnorm:groups=4")} == {4}
 
 

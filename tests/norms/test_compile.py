@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import platform
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from torch._inductor import config
 from normbench_cli import fast_paths
 from normbench_cli.norms import _compile
 from normbench_cli.norms._batch import popnorm_kernels
-from normbench_cli.norms._compile import InductorKernel
+from normbench_cli.norms._compile import InductorKernel, keep_headers_in_cache
 from normbench_cli.norms.popnorm import POPNorm
 
 
@@ -184,3 +185,15 @@ def test_a_child_process_compiles_without_helpers(monkeypatch: pytest.MonkeyPatc
     assert "compile_threads" not in _compile._inductor_settings()
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: object())
     assert _compile._inductor_settings()["compile_threads"] == 1
+
+
+def test_precompiled_headers_are_kept_with_inductors_other_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from torch._inductor import codecache
+
+    monkeypatch.setattr(codecache, "_HEADER_DIR", "elsewhere")
+    monkeypatch.setattr(codecache, "_HEADER_LOCK_DIR", "elsewhere/locks")
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
+    keep_headers_in_cache()
+    assert Path(codecache._HEADER_DIR) == tmp_path / "compiled" / "precompiled_headers"

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from normbench_cli.norms._compile import LARGE, LARGE_MATRIX, has_batch_norm_operators, worth_compiling
+from normbench_cli.norms._compile import has_batch_norm_operators
+from normbench_cli.norms._compile_policy import LARGE, LARGE_MATRIX, worth_compiling
 from normbench_cli.norms.augnorm import FEW_VALUES, LOW_PHI, STEPS_UNCHECKED, STEPS_UNCHECKED_LOW_PHI
 from normbench_cli.registry import NORMS
 

@@ -58,7 +58,7 @@ def test_eps_is_at_least_0_and_below_1(name: str) -> None:
     for eps in (0.0, 0.999):
         assert OBJECTIVES.build(name, eps=eps).eps == eps
     for eps in (-1e-9, 1.0, float("nan")):
-        with pytest.raises(UsageError, match=r"eps is .*from 0 to below 1"):
+        with pytest.raises(UsageError, match=r"eps is .*0 or more and below 1"):
             OBJECTIVES.build(name, eps=eps)
 
 

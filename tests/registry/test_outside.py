@@ -24,6 +24,7 @@ from normbench_cli.registry import (
     SCHEDULES,
     Registry,
 )
+from normbench_cli.registry.trust import USER
 
 SOURCE = '''
 import torch
@@ -147,7 +148,7 @@ def test_what_cannot_work_is_refused_with_what_is_expected(build: Callable[[], o
 
 def test_a_schedule_is_a_function_of_progress() -> None:
     assert SCHEDULES.build("their_functions:warmup:share=0.25")(0.125) == 0.5
-    assert make_config({"schedule": "their_functions:warmup:share=0.5"}).schedule == "their_functions:warmup"
+    assert make_config({"schedule": "their_functions:warmup:share=0.5"}, USER).schedule == "their_functions:warmup"
 
 
 def test_an_attack_is_a_class_or_a_function_of_model_and_batch() -> None:

@@ -79,7 +79,7 @@ def test_a_run_of_outside_components_is_recorded_by_their_names(normbench: RunCo
     assert (run["status"], run["config"]["data"]) == ("finished", "their_run:Noise")
     assert run["config"]["schedule"] == "their_run:half:rate=0.25"
 
-    scored = normbench("eval", run["id"], "--attack", "their_run:shift:by=0", "--json")
+    scored = normbench("eval", run["id"], "--allow", "their_run", "--attack", "their_run:shift:by=0", "--json")
     assert scored.code == 0, scored.err
     metrics = json.loads(scored.out)["runs"][0]["metrics"]
     assert metrics["test/accuracy@their_run:shift:by=0"] == metrics["test/accuracy"]

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from normbench_cli.errors import NormbenchError, UsageError
+from normbench_cli.printable import printable
 from normbench_cli.reporting.document import Document
 from normbench_cli.reporting.files import FORMATS, parse_formats, write_files
 from normbench_cli.reporting.query import ReportQuery
 from normbench_cli.reporting.render import to_document
-from normbench_cli.reporting.report import Report
+from normbench_cli.reporting.report import Report, report_of
+from normbench_cli.store import Store
 from tests.reporting.documents import document_of
 
 
@@ -25,7 +27,7 @@ def test_format_names_are_checked() -> None:
     assert parse_formats(" md, csv,") == ["md", "csv"]
     assert parse_formats("markdown,tex,latex") == ["md", "latex"]
     assert parse_formats("") == []
-    with pytest.raises(UsageError, match="--format pdf is not a format; .*md, latex, html"):
+    with pytest.raises(UsageError, match=r"--format pdf is not a format; .*md, latex, html"):
         parse_formats("md,pdf")
 
 
@@ -60,3 +62,27 @@ def test_each_format_begins_with_the_command(name: str) -> None:
     text = FORMATS[name](document_of("t"))
     assert isinstance(text, str)
     assert "normbench report --tag" in (text if name == "html" else text[:200])
+
+
+def test_a_file_that_does_not_fit_is_named_with_the_missing_bytes(document: Document, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="this system has no limits on the size of files")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50, before[1]))
+    try:
+        with pytest.raises(NormbenchError, match=r"report\.md cannot be written: .* \([\d,]+ bytes missing\); free"):
+            list(write_files(document, tmp_path, ["md"]))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not list(tmp_path.glob("report*"))
+
+
+def test_what_a_terminal_obeys_is_neutral_in_files(two_norms: Store, tmp_path: Path) -> None:
+    run_id = two_norms.begin({"norm": "\x1b[31mred", "act": "\u202eevil", "epochs": 1}, "f", {}, argv=[])
+    two_norms.record(run_id, {"test/accuracy": 0.5}, epoch=1)
+    two_norms.end(run_id, "finished")
+    report = report_of(two_norms, ReportQuery(curves=["test/accuracy"]))
+    list(write_files(to_document(report), tmp_path, ["md", "csv", "latex", "html", "json"]))
+    for path in tmp_path.glob("*"):
+        if path.is_file() and path.suffix not in (".png", ".db"):
+            text = path.read_text(encoding="utf-8")
+            assert text == printable(text), path

@@ -38,6 +38,7 @@ EPOCHS: list[dict[str, float]] = [
     {"train/loss": 0.5, "test/accuracy": 0.97, "test/accuracy@gaussian": 0.5, "step_time_ms": 12.5},
 ]
 STEP_TIMES = [[12.0, 12.5, 13.0], [11.0, float("nan"), 12.0]]  # of two epochs
+DETAILS = {"data": {"name": "digits", "classes": 10, "splits": {"train": 1500, "test": 297}}, "remarks": ["1 ± 2"]}
 NOT_FINITE = {"train/loss": float("nan"), "gradient_norm": float("inf"), "lowest": float("-inf")}
 
 
@@ -66,6 +67,7 @@ def run_rows() -> Iterator[Row]:
             "pid": 4242,
             "process_started": 1769860000.5,
             "environment_id": 1 + number % 2,
+            "details": DETAILS if status == "finished" else {},
         }
 
 

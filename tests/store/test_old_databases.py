@@ -16,7 +16,7 @@ from normbench_cli.store.queries import metrics_frame, runs_frame, series
 from normbench_cli.store.rows import unpack
 from normbench_cli.store.schema import HEAD, Base
 from normbench_cli.store.status import STATUSES
-from tests.store.make_old_database import EPOCHS, KINDS, OLD, make_sql, run_id
+from tests.store.make_old_database import DETAILS, EPOCHS, KINDS, OLD, make_sql, run_id, run_rows
 
 
 def restored(sql: str, path: Path) -> Path:
@@ -68,6 +68,28 @@ def test_an_upgraded_database_has_all_its_runs(upgraded: Path) -> None:
         assert (run.norm, run.seed, run.tag, run.config["epochs"]) == ("popnorm:kappa=4", 1, "old", 2)
         assert run.note == run.config["note"] == 'it\'s a "note",\nin two lines: 1 ± 2'
         assert run.environment.facts == {"host": "server", "versions": {"torch": "2.9.0"}}
+
+
+def test_an_upgraded_database_keeps_its_fingerprints(upgraded: Path) -> None:
+    with Store.open(str(upgraded), write=False, sweep=False) as store:
+        found = {run_id: store.find(run_id).fingerprint for run_id in runs_frame(store)["id"]}
+    assert found == {row["id"]: row["fingerprint"] for row in run_rows()}
+
+
+def test_the_runs_of_the_first_schema_have_no_details_and_those_of_later_ones_keep_theirs(
+    upgraded: Path, request: pytest.FixtureRequest
+) -> None:
+    expected = {} if request.node.callspec.params["upgraded"] == "0001" else DETAILS
+    with Store.open(str(upgraded), write=False, sweep=False) as store:
+        assert store.find(run_id("train", "finished")).details == expected
+        assert store.find(run_id("train", "failed")).details == {}
+
+
+def test_details_can_be_added_to_an_upgraded_run(upgraded: Path) -> None:
+    finished = run_id("train", "finished")
+    with Store.open(str(upgraded)) as store:
+        store.add_details(finished, {"remarks": []})
+        assert store.find(finished).details["remarks"] == []
 
 
 def test_an_upgraded_database_has_all_its_measurements(upgraded: Path) -> None:

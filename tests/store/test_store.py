@@ -79,6 +79,15 @@ def test_equal_environments_share_a_row(store: Store) -> None:
     assert count(store, Environment) == 2
 
 
+def test_details_are_given_at_the_beginning_or_added_later(store: Store) -> None:
+    first, second = (store.begin({}, "f", {}, argv=[], details={"data": {"classes": 10}}) for _ in range(2))
+    store.add_details(first, {"remarks": ["a"], "diff": None})
+    store.add_details(first, {"remarks": ["b"]})
+    assert store.find(first).details == {"data": {"classes": 10}, "remarks": ["b"], "diff": None}
+    assert store.find(second).details == {"data": {"classes": 10}}
+    assert store.find(store.begin({}, "f", {}, argv=[])).details == {}
+
+
 def test_deleting_a_run_deletes_all_that_is_its_own(store: Store, enter: Enter) -> None:
     gone, kept = enter(metrics={"train/loss": 1}), enter(metrics={"train/loss": 2})
     store.record(gone, {}, step=1, series={"step_time_ms": [1.0]})

@@ -8,6 +8,7 @@ import pytest
 
 from normbench_cli import suites
 from normbench_cli.errors import NormbenchError, UsageError
+from normbench_cli.registry.trust import NotAllowed
 from normbench_cli.suites.scales import Scale
 
 WHOLE = """
@@ -129,3 +130,14 @@ def test_a_mistake_is_one_line_that_names_file_key_and_the_nearest(
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(NormbenchError, match=r"gone\.toml cannot be read: No such file"):
         suites.find("gone.toml")
+
+
+def test_a_suite_loads_a_component_from_outside_only_if_its_package_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "evilsuite.py").write_text("open('imported', 'w').close()\nfrom torch.nn import Identity as Thing\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = WHOLE.replace('"popnorm"', '"evilsuite:Thing"')
+    with pytest.raises(NotAllowed, match=r"asks for the norm 'evilsuite:Thing'.*--allow evilsuite"):
+        suite_of(tmp_path, text)
+    assert not (tmp_path / "imported").exists()

@@ -9,11 +9,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from normbench_cli.datasets._files.places import CELEBA
 from normbench_cli.errors import NormbenchError
 
-IMAGES = "img_align_celeba"
-ATTRIBUTES = "list_attr_celeba.txt"
-PARTITION = "list_eval_partition.txt"
+IMAGES, ATTRIBUTES, PARTITION = CELEBA
 
 
 def ensure_files(folder: Path) -> None:

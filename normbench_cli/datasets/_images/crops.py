@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import math
 import random
-from typing import Literal
+from typing import Annotated, Literal
 
+from normbench_cli.registry.bounds import Bounds
+
+ImageSize = Annotated[int, Bounds(least=8, most=1024)]  # width and height that networks here are meant for
 Augment = Literal["none", "flip", "crop_flip"]
 Size = tuple[int, int]
 Box = tuple[int, int, int, int]
 Range = tuple[float, float]
 
 MAX_ATTEMPTS = 10
-
-
-def check_size(size: int, largest: int = 1024) -> None:
-    """Refuse a width and height of images that no network here is meant for."""
-    if not 8 <= size <= largest:
-        raise ValueError(f"size is {size}; give 8 to {largest}")
 
 
 def rng_for(index: int, draw: int, purpose: str) -> random.Random:

@@ -58,10 +58,12 @@ class ImageFiles(torch.utils.data.Dataset[Item]):
 
     def __getitem__(self, key: int | Key) -> Item:
         index, draw = key if isinstance(key, tuple) else (key, 0)
-        path = os.path.join(self._folder, os.fsdecode(self._names[index]))  # noqa: PTH118  # quicker than a Path
-        image = decode_image(path)
+        image = decode_image(self.path(index))
         pixels = torch.from_numpy(np.array(self._transform(image, index, draw))).permute(2, 0, 1).contiguous()
         return pixels, self.labels[index], self.groups[index]
+
+    def path(self, index: int) -> str:
+        return os.path.join(self._folder, os.fsdecode(self._names[index]))  # noqa: PTH118  # quicker than a Path
 
 
 def decode_image(path: str) -> Image.Image:

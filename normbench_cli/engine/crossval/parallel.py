@@ -31,6 +31,7 @@ from normbench_cli.engine.crossval.train import ScoringBatch, scoring_batches, t
 from normbench_cli.engine.events import Diverged
 from normbench_cli.engine.protocols import FoldData
 from normbench_cli.errors import NormbenchError
+from normbench_cli.interrupts import held_back
 from normbench_cli.norms.protocols import CompilesAhead
 
 PROGRESS_INTERVAL = 0.5  # seconds
@@ -80,8 +81,9 @@ def train_in_processes(folds: list[Fold], data: FoldData, plan: FoldPlan, worker
         while waiting or running:
             while waiting and len(running) < workers:
                 fold = waiting.pop(0)
-                receiver, process = start_worker(fold, data, scoring, plan)
-                running[receiver] = process, fold
+                with held_back():
+                    receiver, process = start_worker(fold, data, scoring, plan)
+                    running[receiver] = process, fold
             ready = wait_for(list(running), PROGRESS_INTERVAL)
             for ended in ready:
                 assert isinstance(ended, Connection)
@@ -93,7 +95,7 @@ def train_in_processes(folds: list[Fold], data: FoldData, plan: FoldPlan, worker
                 yield None
     finally:
         for process, _ in running.values():
-            process.terminate()
+            process.kill()  # a process that has just begun handles no signal yet
             process.join()
 
 

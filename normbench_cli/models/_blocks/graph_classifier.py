@@ -32,8 +32,10 @@ class GraphClassifier(nn.Module):
     ) -> None:
         super().__init__()
         blocks = n_layers - 1 if counting == "graphnorm" else n_layers
-        if blocks < 1 or hidden < 1:
-            raise ValueError(f"n_layers is {n_layers} and hidden {hidden}: at least one layer of one unit is needed")
+        if blocks < 1:
+            raise ValueError(
+                f"n_layers is {n_layers}, of which the classifier is one: give 2 or more, or counting=paper"
+            )
         self.blocks = nn.ModuleList(make_block(hidden if index else in_channels, index == 0) for index in range(blocks))
         self.classifier = classifier
         self.dropout = Dropout(dropout)

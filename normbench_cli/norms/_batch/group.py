@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import math
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
+from normbench_cli.registry.bounds import Bounds
+
+Groups = Annotated[int | None, Bounds(least=1, most=1_000_000)]
 DEFAULT_GROUPS = 32
 
 
 def number_of_groups(groups: int | None, channels: int) -> int:
     """The groups that a layer uses: exactly those that are asked for, which must divide the channels; for None, the
-    largest number up to 32 that divides them."""
+    largest number up to 32 that divides them into groups of two or more.
+
+    A group of one channel is instance normalization: with up to 32 groups whatever their size, ResNet-20's layers of 16
+    and of 32 channels would all be that.
+    """
     divisors = [number for number in range(1, channels + 1) if channels % number == 0]
     if groups is None:
-        return max(number for number in divisors if number <= DEFAULT_GROUPS)
-    if groups < 1:
-        raise ValueError(f"groups = {groups}: at least one group is needed")
+        return max(number for number in divisors if number <= DEFAULT_GROUPS and (number < channels or number == 1))
     if groups not in divisors:
         fitting = ", ".join(map(str, divisors))
         raise ValueError(
             f"groups = {groups} does not divide the {channels} channels of a layer: give one of {fitting}, or leave it "
-            f"out for the largest up to {DEFAULT_GROUPS} that fits each layer"
+            "out for a number that fits each layer"
         )
     return groups
 
@@ -34,6 +42,9 @@ class GroupNormBase(nn.GroupNorm):
     def __init__(self, num_groups: int, num_features: int, eps: float, affine: bool) -> None:
         super().__init__(num_groups, num_features, eps=eps, affine=affine)
         self.num_features = num_features
+
+    def values_per_statistic(self, shape: tuple[int, ...]) -> int:
+        return math.prod(shape[1:]) // self.num_groups
 
     def forward(self, input: Tensor) -> Tensor:
         # The operator itself: nn.functional.group_norm refuses a single value, which the last batch of an epoch may be.

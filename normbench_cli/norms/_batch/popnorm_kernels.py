@@ -29,9 +29,8 @@ from normbench_cli.norms._compile import (
     batch_norm_backward,
     batch_norm_statistics,
     has_batch_norm_operators,
-    is_concrete,
-    worth_compiling,
 )
+from normbench_cli.norms._compile_policy import is_concrete, worth_compiling
 
 
 class Constants(NamedTuple):

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from normbench_cli.norms._batch.layout import per_channel, values_per_channel
-from normbench_cli.norms._compile import reads_without_sync
+from normbench_cli.norms._compile_policy import reads_without_sync
 
 BLOCK = 4096  # values that inductor sums in registers
 CHUNK = 2**17  # values of a chunk: it and its temporaries fit into a processor's cache

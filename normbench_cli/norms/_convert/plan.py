@@ -28,7 +28,7 @@ from normbench_cli.norms._weights.filters import filter_axis
 from normbench_cli.operations import Operation, in_features_of
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.facts import NormFacts
-from normbench_cli.registry.registry import Spec
+from normbench_cli.registry.parsed_spec import Spec
 
 MODEL_ITSELF = "the model itself cannot be swapped in place: put it into a Sequential"
 

@@ -14,7 +14,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from normbench_cli.norms._batch.layout import detach_view, from_columns, to_columns, to_columns_like
-from normbench_cli.norms._compile import InductorKernel, reads_without_sync
+from normbench_cli.norms._compile import InductorKernel
+from normbench_cli.norms._compile_policy import reads_without_sync
 from normbench_cli.norms._ggm.gradient import backward_pass
 from normbench_cli.norms._ggm.kernels import (
     Fit,

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from normbench_cli.norms._batch.layout import per_channel, working_dtype
 from normbench_cli.norms._batch.reduce import map_chunks, materialize, moments
-from normbench_cli.norms._compile import reads_without_sync
+from normbench_cli.norms._compile_policy import reads_without_sync
 from normbench_cli.norms._ggm.solver import (
     ACCURACY,
     TINY,

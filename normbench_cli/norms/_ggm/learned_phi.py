@@ -7,12 +7,15 @@ A phi that is clamped after each step has no gradient at the bound and sticks th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from normbench_cli.norms.protocols import exempt_from_weight_decay
+from normbench_cli.registry.bounds import Bounds
+
+LearnablePhi = Annotated[float, Bounds(above=1, most=16)]  # 1 and inf have no search, and so no gradient
 
 
 class PhiRange(NamedTuple):

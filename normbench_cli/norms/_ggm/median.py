@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from normbench_cli.norms._compile import reads_without_sync
+from normbench_cli.norms._compile_policy import reads_without_sync
 from normbench_cli.norms._ggm.solver import (
     ACCURACY,
     MAX_STEPS,

@@ -7,6 +7,7 @@ waits for the device unless `stop_early` is set.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -237,9 +238,9 @@ def parse_solver(text: str) -> int | None:
     key, _, value = (option or "iterations=4").partition("=")
     if name == "safe" and not option:
         return None
-    if name == "newton" and key == "iterations" and value.isdigit() and int(value) > 0:
+    if name == "newton" and key == "iterations" and re.fullmatch("[1-9][0-9]{0,2}", value):
         return int(value)
-    raise ValueError(f"solver '{text}' is unknown: use safe, newton or newton:iterations=4")
+    raise ValueError(f"solver '{text}' is unknown: use safe, newton or newton:iterations=4 (1 to 999)")
 
 
 def check_phi(phi: float) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting.curves import by_epoch, by_step, curve_names, curve_points
 from normbench_cli.reporting.document import Figure
-from normbench_cli.reporting.figures.groups import labels_of, unfinished
+from normbench_cli.reporting.figures.groups import group_options, labels_of
 from normbench_cli.reporting.figures.query import PlotQuery
 from normbench_cli.reporting.query import NothingMeasured
 from normbench_cli.reporting.selection import Selection
@@ -35,7 +35,7 @@ def make_curves(store: Store, selection: Selection, plot: PlotQuery) -> Iterator
     for name in names:
         by = plot.options.get("by", "")
         points = points_by(store, selection, name, by)
-        options = {"metric": name, "unfinished": unfinished(selection)}
+        options = {"metric": name, **group_options(selection)}
         yield Figure(f"{name} over the training", f"curve-{name}{f'-{by}' if by else ''}", "curve", points, options)
 
 

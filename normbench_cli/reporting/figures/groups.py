@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -34,6 +35,12 @@ def unfinished(selection: Selection, without: Sequence[str] = ()) -> dict[str, s
     return found
 
 
+def group_options(selection: Selection, without: Sequence[str] = ()) -> dict[str, Any]:
+    """The options of a figure that say which groups there are, and which runs have no part in it."""
+    groups = list(dict.fromkeys(labels_of(selection, without).values()))
+    return {"groups": groups, "unfinished": unfinished(selection, without)}
+
+
 def values_of(store: Store, selection: Selection, metric: str) -> pd.DataFrame:
     """Columns id, group, value and the settings: the last value of a metric in each finished run that has it."""
     finished = selection.finished
@@ -41,7 +48,8 @@ def values_of(store: Store, selection: Selection, metric: str) -> pd.DataFrame:
     if values.empty:
         names = sorted(set(metrics_frame(store, finished["id"].tolist())["metric"]))
         raise NothingMeasured(f"no finished run has the metric '{metric}'", suggest(metric, names))
-    return finished.merge(values[["run_id", "value"]], left_on="id", right_on="run_id")
+    found = finished.merge(values[["run_id", "value"]], left_on="id", right_on="run_id")
+    return found.sort_values(["group", "seed"], kind="stable", ignore_index=True)
 
 
 def summarized(values: pd.DataFrame, keys: Sequence[str], value: str = "value") -> pd.DataFrame:

@@ -10,6 +10,7 @@ import pandas as pd
 from normbench_cli.config import FIELDS
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import suggest
+from normbench_cli.reporting import statistics
 from normbench_cli.reporting.document import Figure
 from normbench_cli.reporting.figures.groups import labels_of, summarized, usual_metric, values_of
 from normbench_cli.reporting.figures.query import PlotQuery
@@ -17,8 +18,6 @@ from normbench_cli.reporting.plots.numbers import higher_is_better
 from normbench_cli.reporting.query import NothingMeasured
 from normbench_cli.reporting.selection import Selection
 from normbench_cli.store import Store
-
-LEVEL = 0.05
 
 
 def make_ranks(store: Store, selection: Selection, plot: PlotQuery) -> Iterator[Figure]:
@@ -31,29 +30,17 @@ def make_ranks(store: Store, selection: Selection, plot: PlotQuery) -> Iterator[
     for metric in usual_metric(store, selection, plot.metrics):
         values = values_of(store, selection, metric)
         means = summarized(values.assign(group=values["group"].map(labels)), ["group", across])
-        table = means.pivot(index=across, columns="group", values="mean").dropna()
-        if len(table) < 2 or table.shape[1] < 2:
+        table = means.pivot(index=across, columns="group", values="mean")
+        found = statistics.friedman(table, higher_is_better=higher_is_better(metric))
+        if found.datasets < 2 or table.shape[1] < 2:
             raise NothingMeasured(
                 f"a ranking needs two groups or more that were all measured on two values of {across} or more",
                 "--plot critical_difference:across=SETTING takes another setting than data",
             )
-        runs = means.groupby("group")["runs"].sum()
-        points = pd.DataFrame({"group": table.columns, "rank": mean_ranks(table, metric)}).sort_values("rank")
-        points = points.assign(runs=points["group"].map(runs))
-        options = {"metric": metric, "n": len(table), "cd": critical_difference(table.shape[1], len(table))}
+        points = pd.DataFrame({"group": list(found.ranks), "rank": list(found.ranks.values())})
+        points = points.assign(runs=points["group"].map(means.groupby("group")["runs"].sum())).sort_values("rank")
+        called = "data sets" if across == "data" else f"values of {across}"
+        options = {"metric": metric, "n": found.datasets, "across": called, "cd": found.critical_difference}
+        options |= {} if math.isnan(found.p) else {"p": found.p}
         name = f"critical-difference-{metric}"
-        yield Figure(f"Ranks by {metric}", name, "critical_difference", points, options)
-
-
-def mean_ranks(table: pd.DataFrame, metric: str) -> list[float]:
-    """A row a data set, a column a group: the mean of each column's ranks, 1 the best; equal values share a rank."""
-    ranks = table.rank(axis=1, ascending=not higher_is_better(metric))
-    return [float(rank) for rank in ranks.mean()]
-
-
-def critical_difference(groups: int, data_sets: int, level: float = LEVEL) -> float:
-    """q sqrt(k (k + 1) / (6 N)), with q the quantile of the studentized range over sqrt(2)."""
-    from scipy.stats import studentized_range
-
-    q = float(studentized_range.ppf(1 - level, groups, math.inf)) / math.sqrt(2)
-    return q * math.sqrt(groups * (groups + 1) / (6 * data_sets))
+        yield Figure(f"Ranks by {metric}", name, "critical_difference", points, options, found.limits)

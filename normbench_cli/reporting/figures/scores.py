@@ -8,7 +8,7 @@ from normbench_cli.config import FIELDS
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.reporting.document import Figure
-from normbench_cli.reporting.figures.groups import labels_of, summarized, unfinished, usual_metric, values_of
+from normbench_cli.reporting.figures.groups import group_options, labels_of, summarized, usual_metric, values_of
 from normbench_cli.reporting.figures.query import PlotQuery
 from normbench_cli.reporting.selection import Selection
 from normbench_cli.store import Store
@@ -23,9 +23,11 @@ def make_bars(store: Store, selection: Selection, plot: PlotQuery) -> Iterator[F
     labels = labels_of(selection, [part])
     for metric in usual_metric(store, selection, plot.metrics):
         values = values_of(store, selection, metric)
-        values = values.assign(group=values["group"].map(labels), part=values[part].map(format_value) if part else "")
+        values = values.assign(
+            group=values["group"].map(labels), part=f"{part} " + values[part].map(format_value) if part else ""
+        )
         points = summarized(values, ["group", "part"])
-        options = {"metric": metric, "unfinished": unfinished(selection, [part])}
+        options = {"metric": metric, **group_options(selection, [part])}
         yield Figure(metric, f"bars-{metric}", "bars", points, options)
 
 
@@ -37,5 +39,5 @@ def make_pareto(store: Store, selection: Selection, plot: PlotQuery) -> Iterator
         points = summarized(values_of(store, selection, metric), ["group"])
         points = points.merge(costs[["group", "cost", "cost_sd"]], on="group")
         points = points.assign(group=points["group"].map(labels))
-        options = {"metric": metric, "cost": cost, "unfinished": unfinished(selection)}
+        options = {"metric": metric, "cost": cost, **group_options(selection)}
         yield Figure(f"{metric} and {cost}", f"pareto-{metric}-{cost}", "pareto", points, options)

@@ -11,7 +11,7 @@ from normbench_cli.errors import UsageError
 from normbench_cli.registry import ATTACKS
 from normbench_cli.registry.spec import split_spec, suggest
 from normbench_cli.reporting.document import Figure
-from normbench_cli.reporting.figures.groups import labels_of, summarized, unfinished, usual_metric, values_of
+from normbench_cli.reporting.figures.groups import group_options, labels_of, summarized, usual_metric, values_of
 from normbench_cli.reporting.figures.query import PlotQuery
 from normbench_cli.reporting.query import NothingMeasured
 from normbench_cli.reporting.robustness import by_strength
@@ -31,7 +31,7 @@ def make_strengths(store: Store, selection: Selection, plot: PlotQuery) -> Itera
     ):
         points = by_setting(store, selection, metric, setting) if setting else by_disturbance(store, selection, metric)
         title = f"{metric} by {points['unit_of_at'].iloc[0].replace('_', ' ')}"
-        options = {"metric": metric, "unfinished": unfinished(selection, [setting])}
+        options = {"metric": metric, **group_options(selection, [setting])}
         yield Figure(title, f"strength-{metric}{f'-{setting}' if setting else ''}", "strength", points, options)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from normbench_cli.reporting.document import Figure
-from normbench_cli.reporting.figures.groups import labels_of, summarized, usual_metric, values_of
+from normbench_cli.reporting.figures.groups import group_options, labels_of, summarized, usual_metric, values_of
 from normbench_cli.reporting.figures.query import PlotQuery
 from normbench_cli.reporting.selection import Selection
 from normbench_cli.store import Store
@@ -20,8 +20,9 @@ def make_trends(store: Store, selection: Selection, plot: PlotQuery) -> Iterator
         values = values.assign(
             group=values["group"].map(labels), at=[f"{time:%Y-%m-%d}" for time in values["started_at"]]
         )
+        options = {"metric": metric, **group_options(selection)}
         points = summarized(values, ["group", "at"]).sort_values(["group", "at"], ignore_index=True)
-        yield Figure(f"{metric} by date", f"trend-{metric}", "trend", points, {"metric": metric})
+        yield Figure(f"{metric} by date", f"trend-{metric}", "trend", points, options)
 
 
 def with_repeats(store: Store, selection: Selection) -> Selection:

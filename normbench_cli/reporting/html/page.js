@@ -109,18 +109,30 @@
     const marks = [...plot.querySelectorAll(".mark")];
     marks.forEach((mark) => mark.querySelector("title").remove());  // the tip takes its place
     const groups = [...new Set(marks.map((mark) => mark.dataset.group))];
-    let current = null;
+    let current = null;  // stays when the tip goes, so that the keyboard goes on from there
+    let pointer = "";
     const show = (mark) => showTip((current = mark));
-    const open = () => current?.dataset.runs && openRuns(current.dataset.runs, current.dataset.text);
-    plot.addEventListener("pointermove", (event) => show(nearest(marks, event.clientX, event.clientY, 24)));
-    plot.addEventListener("pointerleave", () => show(null));
-    plot.addEventListener("click", open);
+    const under = (event) => nearest(marks, event.clientX, event.clientY, 24);
+    const open = (mark) => mark?.dataset.runs && openRuns(mark.dataset.runs, mark.dataset.text);
+    plot.addEventListener("pointermove", (event) => {
+      const place = `${event.clientX} ${event.clientY}`;
+      if (place === pointer) return;  // the page moved, not the pointer
+      pointer = place;
+      const mark = under(event);
+      if (mark) show(mark);
+      else showTip(null);
+    });
+    plot.addEventListener("pointerleave", () => showTip(null));
+    plot.addEventListener("click", (event) => open(under(event)));
     plot.addEventListener("focus", () => plot.matches(":focus-visible") && show(current ?? marks[0]));
-    plot.addEventListener("blur", () => show(null));
+    plot.addEventListener("blur", () => showTip(null));
     plot.addEventListener("keydown", (event) => {
       const step = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
-      if (event.key === "Escape") show(null);
-      if (event.key === "Enter") open();
+      if (event.key === "Escape") showTip(null);
+      if (event.key === "Enter") {
+        event.preventDefault();  // or the same key would press the button that the dialog gives focus to
+        open(current);
+      }
       if (!step || !marks.length) return;
       event.preventDefault();
       const from = current ?? marks[0];
@@ -195,6 +207,8 @@
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   document.querySelector("main").addEventListener("click", (event) => {
     const button = event.target.closest("button[data-runs]");
-    if (button) openRuns(button.dataset.runs, button.textContent);
+    if (!button) return;
+    const cell = button.closest("th, td"), row = cell.parentElement, heads = cell.closest("table").tHead.rows[0].cells;
+    openRuns(button.dataset.runs, `${row.cells[0].textContent}, ${heads[cell.cellIndex].textContent} ${cell.textContent}`);
   });
 })();

@@ -52,8 +52,7 @@ def page_tag(tag: str, prefix: str) -> str:
 
 
 def places(drawing: Drawing) -> Iterator[tuple[Mark, float, float]]:
-    """The marks with their places in the SVG, without those that stand on the one before in the same group."""
-    drawing.plot.draw_without_rendering()
+    """The marks with their places in the SVG just written, without those that cover the one before in their group."""
     height = float(drawing.plot.bbox.height)
     last: dict[str, tuple[float, float]] = {}
     for mark in drawing.marks:

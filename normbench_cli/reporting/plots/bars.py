@@ -1,7 +1,7 @@
 """Bars: the mean of each group from zero, with its sd; groups may have parts, such as data sets.
 
 Columns of the points: group, mean, sd (nan for one run), n; part (text) and runs if known.
-Options: metric; unfinished as for curves.
+Options: metric; unfinished and groups as for curves.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ HATCHES = ("", "///", "...", "\\\\\\")  # the second sign that tells parts apart
 def draw(figure: Figure) -> Drawing:
     metric, unfinished = str(figure.options.get("metric", "")), figure.options.get("unfinished", {})
     points = figure.points if "part" in figure.points else figure.points.assign(part="")
-    groups, parts = groups_of(points), list(dict.fromkeys(points["part"].astype(str)))
-    names = [legend_label(group, part, unfinished) for group, part in groups]
+    groups, parts = groups_of(figure, points), list(dict.fromkeys(points["part"].astype(str)))
+    names = [legend_label(group, unfinished) for group in groups]
     missing = missing_labels(points, unfinished)
     legend = legend_lines(parts)[2] if len(parts) > 1 else 0
     says = "mean ± 1 sd (ddof=1) over n runs" if (points["n"] > 1).any() else "one run each"
     height = rows_height([*names, *missing], len(parts))
     drawing, axes = new_drawing(figure.title, says, height, legend)
     handles: dict[str, Artist] = {}
-    for line, (group, own) in enumerate(groups):
-        for row in own.itertuples():
+    for line, group in enumerate(groups):
+        for row in group.points.itertuples():
             number = parts.index(str(row.part))
             y = line + offsets(len(parts))[number]
             length = float(finite(pd.Series([row.mean])).iloc[0]) * factor_of(metric)
             handles[str(row.part)] = draw_bar(axes, number, row, y, length, 0.62 / len(parts), factor_of(metric))
-            which = f"{group}, {row.part}" if row.part else group
-            drawing.mark(axes, length, y, group, f"{which}: {value_text(metric, row)}", getattr(row, "runs", ()))
+            which = f"{group.name}, {row.part}" if row.part else group.name
+            drawing.mark(axes, length, y, group.name, f"{which}: {value_text(metric, row)}", getattr(row, "runs", ()))
     name_rows(axes, [*names, *missing])
     axes.set_xlabel(heading(metric))
     if legend:

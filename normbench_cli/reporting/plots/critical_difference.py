@@ -2,13 +2,15 @@
 ranks differ by less than the critical difference, so that the test does not tell them apart.
 
 Columns of the points, one a group: group, rank; runs if known.  Options: cd (the critical difference), n (how many
-data sets were ranked).
+data sets were ranked), across (what to call them if they are not data sets), p (of
+Friedman's test).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator
@@ -31,7 +33,7 @@ def draw(figure: Figure) -> Drawing:
     labels = ["\n".join(wrapped(f"{name}  {rank:.2f}", NAME_WIDTH)) for name, rank in zip(names, ranks, strict=True)]
     places = name_places(labels, first=0.9 + BAR * len(bars))
     depth = max(places) + 0.6
-    drawing, axes = new_drawing(figure.title, subtitle(cd, figure.options.get("n")), 1.25 * LINE * (depth - TOP + 0.5))
+    drawing, axes = new_drawing(figure.title, subtitle(cd, figure.options), 1.25 * LINE * (depth - TOP + 0.5))
     draw_axis(axes, labels, depth)
     runs = points["runs"] if "runs" in points else [()] * len(points)
     for number, (name, rank, own) in enumerate(zip(names, ranks, runs, strict=True)):
@@ -45,10 +47,11 @@ def draw(figure: Figure) -> Drawing:
     return drawing
 
 
-def subtitle(cd: float, n: object) -> str:
-    over = f" over {n} data sets" if n else ""
+def subtitle(cd: float, options: Mapping[str, Any]) -> str:
+    over = f" over {options['n']} {options.get('across', 'data sets')}" if "n" in options else ""
     bars = f"; a bar joins groups less than CD = {cd:.2f} apart" if math.isfinite(cd) else ""
-    return f"mean rank{over}, 1 is best{bars}"
+    test = f"; Friedman's test that all are equal: p = {options['p']:.2g}" if "p" in options else ""
+    return f"mean rank{over}, 1 is best{bars}{test}"
 
 
 def joined_groups(ranks: Sequence[float], cd: float) -> list[tuple[int, int]]:

@@ -2,7 +2,8 @@
 
 Columns of the points: group, at, mean, sd (nan for one run), n, unit_of_at (epoch, step, seconds, ...); runs if known.
 Options: metric; log, whether the axis is logarithmic (by default where positive values span a factor of 50);
-unfinished, a mapping from groups to what happened to runs that have no part in the mean: "2 diverged".
+unfinished, a mapping from groups to what happened to runs that have no part in the mean: "2 diverged"; groups, all
+groups of the report in order, so that a group looks the same in each of its figures.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from matplotlib.lines import Line2D
 
 from normbench_cli.reporting.document import Figure
 from normbench_cli.reporting.plots.axes import lower_edge, set_counted, set_logarithmic, spans_magnitudes
-from normbench_cli.reporting.plots.drawing import Drawing, add_legend, groups_of, legend_lines, new_drawing
+from normbench_cli.reporting.plots.drawing import Drawing, Group, add_legend, groups_of, legend_lines, new_drawing
 from normbench_cli.reporting.plots.numbers import factor_of, finite, heading, value_text
 from normbench_cli.reporting.plots.style import AXIS, group_style
 from normbench_cli.reporting.plots.text import plain
@@ -39,17 +40,20 @@ def draw(figure: Figure) -> Drawing:
     metric, points = str(figure.options.get("metric", "")), figure.points
     scale = scale_of(points, metric, figure.options.get("log"))
     unfinished = figure.options.get("unfinished", {})
-    labels = [legend_label(group, part, unfinished) for group, part in groups_of(points)]
+    groups = groups_of(figure, points)
+    labels = [legend_label(group, unfinished) for group in groups]
     labels += missing_labels(points, unfinished)
     drawing, axes = new_drawing(figure.title, subtitle(points, scale), 2.3, legend_lines(labels)[2])
     unit = str(points["unit_of_at"].iloc[0])
     handles: list[Artist] = []
-    for number, (group, part) in enumerate(groups_of(points)):
-        handles.append(draw_group(axes, number, part, scale, crowded=len(labels) > CROWDED))
-        mark_values(drawing, axes, group, part, metric, scale)
+    for group in groups:
+        handles.append(draw_group(axes, group, scale, crowded=len(labels) > CROWDED))
+        mark_values(drawing, axes, group, metric, scale)
     if scale.logarithmic:
         set_logarithmic(axes, "y")
         axes.set_ylim(bottom=scale.floor)
+    else:
+        axes.ticklabel_format(axis="y", useOffset=False)
     set_counted(axes, unit)
     axes.set_xlabel(unit if unit != "seconds" else "seconds of training")
     axes.set_ylabel(heading(metric))
@@ -75,10 +79,10 @@ def subtitle(points: pd.DataFrame, scale: Scale) -> str:
     return says
 
 
-def legend_label(group: str, part: pd.DataFrame, unfinished: Mapping[str, str]) -> str:
-    runs = f"n={int(part['n'].max())}"
-    lost = unfinished.get(str(part["group"].iloc[0]), "")
-    return f"{group} ({runs}, {lost})" if lost else f"{group} ({runs})"
+def legend_label(group: Group, unfinished: Mapping[str, str]) -> str:
+    """popnorm (n=3, 1 diverged)."""
+    lost = unfinished.get(str(group.points["group"].iloc[0]), "")
+    return f"{group.name} (n={int(group.points['n'].max())}{f', {lost}' if lost else ''})"
 
 
 def missing_labels(points: pd.DataFrame, unfinished: Mapping[str, str]) -> list[str]:
@@ -87,8 +91,8 @@ def missing_labels(points: pd.DataFrame, unfinished: Mapping[str, str]) -> list[
     return [f"{plain(group)}: {why}" for group, why in unfinished.items() if group not in drawn]
 
 
-def draw_group(axes: Axes, number: int, part: pd.DataFrame, scale: Scale, *, crowded: bool) -> Line2D:
-    style = group_style(number)
+def draw_group(axes: Axes, group: Group, scale: Scale, *, crowded: bool) -> Line2D:
+    style, part = group_style(group.number), group.points
     mean, sd = finite(part["mean"]) * scale.factor, finite(part["sd"]) * scale.factor
     (line,) = axes.plot(part["at"], mean, color=style.color, linestyle=style.dash, zorder=3)
     if len(part) <= MARKED:
@@ -100,8 +104,8 @@ def draw_group(axes: Axes, number: int, part: pd.DataFrame, scale: Scale, *, cro
     return line
 
 
-def mark_values(drawing: Drawing, axes: Axes, group: str, part: pd.DataFrame, metric: str, scale: Scale) -> None:
-    for row, mean in zip(part.itertuples(), finite(part["mean"]) * scale.factor, strict=True):
+def mark_values(drawing: Drawing, axes: Axes, group: Group, metric: str, scale: Scale) -> None:
+    for row, mean in zip(group.points.itertuples(), finite(group.points["mean"]) * scale.factor, strict=True):
         if mean == mean:
-            text = f"{group}, {row.unit_of_at} {row.at:,.10g}: {value_text(metric, row)}"
-            drawing.mark(axes, row.at, mean, group, text, getattr(row, "runs", ()))
+            text = f"{group.name}, {row.unit_of_at} {row.at:,.6g}: {value_text(metric, row)}"
+            drawing.mark(axes, row.at, mean, group.name, text, getattr(row, "runs", ()))

@@ -14,6 +14,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Plot
 
+from normbench_cli.reporting.document import Figure
 from normbench_cli.reporting.plots import style
 from normbench_cli.reporting.plots.text import plain, wrapped
 
@@ -65,6 +66,15 @@ class Mark:
     group: str
     text: str
     runs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """The points of a group, its name, and its number, which decides how it looks."""
+
+    number: int
+    name: str
+    points: pd.DataFrame
 
 
 @dataclass(frozen=True)
@@ -120,6 +130,11 @@ def add_legend(drawing: Drawing, handles: Sequence[Artist], labels: Sequence[str
     )
 
 
-def groups_of(points: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """The groups in the order in which they come, and their points."""
-    return [(plain(str(group)), part) for group, part in points.groupby("group", sort=False)]
+def groups_of(figure: Figure, points: pd.DataFrame) -> list[Group]:
+    """The groups that have points, in the order of the option `groups`, or else of the points.
+
+    With the option a group looks the same in every figure of a report, whichever groups a figure lacks.
+    """
+    found = {str(group): part for group, part in points.groupby("group", sort=False)}
+    order = list(dict.fromkeys([*map(str, figure.options.get("groups", ())), *found]))
+    return [Group(number, plain(name), found[name]) for number, name in enumerate(order) if name in found]

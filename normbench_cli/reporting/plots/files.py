@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 import matplotlib.figure
 
+from normbench_cli import disk
+from normbench_cli.printable import printable
 from normbench_cli.reporting.document import Figure
 from normbench_cli.reporting.plots.drawing import plot_style
 from normbench_cli.reporting.plots.kinds import draw_kind
@@ -24,11 +27,11 @@ def write_figure(figure: Figure, folder: Path) -> Iterator[Path]:
     plot = draw_kind(figure).plot
     for form in METADATA:
         path = folder / f"{file_stem(figure.name)}.{form}"
-        with path.open("wb") as stream:
-            save(plot, stream, form)
+        disk.write_whole(path, partial(save, plot, form))
         yield path
     numbers = folder / f"{file_stem(figure.name)}.csv"
-    figure.points.drop(columns="runs", errors="ignore").to_csv(numbers, index=False, lineterminator="\n")
+    points = figure.points.drop(columns="runs", errors="ignore")
+    disk.write_text(numbers, printable(points.to_csv(index=False, lineterminator="\n")))
     yield numbers
 
 
@@ -37,7 +40,7 @@ def file_stem(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name)
 
 
-def save(plot: matplotlib.figure.Figure, stream: IO[bytes], form: str) -> None:
+def save(plot: matplotlib.figure.Figure, form: str, stream: IO[bytes]) -> None:
     with plot_style():
         plot.savefig(stream, format=form, dpi=72 if form == "svg" else DOTS, metadata=METADATA[form])
 
@@ -45,5 +48,5 @@ def save(plot: matplotlib.figure.Figure, stream: IO[bytes], form: str) -> None:
 def to_svg(plot: matplotlib.figure.Figure) -> str:
     """The plot as an SVG document."""
     stream = io.BytesIO()
-    save(plot, stream, "svg")
+    save(plot, "svg", stream)
     return stream.getvalue().decode()

@@ -1,7 +1,7 @@
 """Accuracy against cost, and the Pareto front: the groups than which no other is both better and cheaper.
 
 Columns of the points, one a group: group, cost, mean, sd (nan for one run), n; cost_sd and runs if known.
-Options: metric, cost (the name of the metric on the horizontal axis); unfinished as for curves.
+Options: metric, cost (the name of the metric on the horizontal axis); unfinished and groups as for curves.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ def draw(figure: Figure) -> Drawing:
     metric, cost = str(figure.options.get("metric", "")), str(figure.options.get("cost", ""))
     points = shown_points(figure.points, metric, cost)
     unfinished = figure.options.get("unfinished", {})
-    labels = [legend_label(group, part, unfinished) for group, part in groups_of(points)]
+    groups = groups_of(figure, points)
+    labels = [legend_label(group, unfinished) for group in groups]
     labels += missing_labels(points, unfinished)
     says = "mean ± 1 sd (ddof=1) over n runs; filled: on the Pareto front"
     drawing, axes = new_drawing(figure.title, says, 2.3, legend_lines(labels)[2])
     handles: list[Artist] = []
-    for number, (group, part) in enumerate(groups_of(points)):
-        row = next(part.itertuples())
-        handles.append(draw_group(axes, number, row))
+    for group in groups:
+        row = next(group.points.itertuples())
+        handles.append(draw_group(axes, group.number, row))
         if row.x == row.x and row.y == row.y:
-            text = f"{group}: {value_text(metric, row)}, {heading(cost)} {row.x:,.4g}"
-            drawing.mark(axes, row.x, row.y, group, text, getattr(row, "runs", ()))
+            text = f"{group.name}: {value_text(metric, row)}, {heading(cost)} {row.x:,.4g}"
+            drawing.mark(axes, row.x, row.y, group.name, text, getattr(row, "runs", ()))
     draw_front(axes, points[points["on_front"]].sort_values("x"))
     if spans_magnitudes(points["x"], LOGARITHMIC_FROM):
         set_logarithmic(axes, "x")

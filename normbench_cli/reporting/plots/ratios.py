@@ -26,23 +26,24 @@ LOGARITHMIC_FROM = 6  # ratios that differ by this factor
 
 def draw(figure: Figure) -> Drawing:
     points = shown_points(figure.points)
-    groups = groups_of(points)
+    groups = groups_of(figure, points)
     places = list(dict.fromkeys(points["at"].astype(str)))
     legend = legend_lines(places)[2] if len(places) > 1 else 0
     noisy = bool(points["noisy"].any())
     says = "median of the ratios of each round, 95 % interval" + ("; hollow: a noisy measurement" if noisy else "")
-    height = rows_height([group for group, _ in groups], len(places))
+    height = rows_height([group.name for group in groups], len(places))
     drawing, axes = new_drawing(figure.title, says, height, legend)
     axes.axvline(1, color=AXIS, linewidth=0.8)
     handles: dict[str, Artist] = {}
-    for line, (group, part) in enumerate(groups):
-        for row in part.itertuples():
+    for line, group in enumerate(groups):
+        for row in group.points.itertuples():
             number = places.index(str(row.at))
             y = line + offsets(len(places))[number]
             handles[str(row.at)] = draw_interval(axes, number, row, y)
             place = f" at {row.at}" if row.at else ""
-            drawing.mark(axes, row.ratio, y, group, f"{group}{place}: {ratio_text(row)}", getattr(row, "runs", ()))
-    name_rows(axes, [group for group, _ in groups])
+            text = f"{group.name}{place}: {ratio_text(row)}"
+            drawing.mark(axes, row.ratio, y, group.name, text, getattr(row, "runs", ()))
+    name_rows(axes, [group.name for group in groups])
     if spans_magnitudes(pd.concat([points["ratio"], points["low"]]), LOGARITHMIC_FROM):
         set_logarithmic(axes, "x")
     metric, reference = str(figure.options.get("metric", "")), str(figure.options.get("reference", ""))

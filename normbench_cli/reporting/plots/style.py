@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000")
-COLORS_ON_DARK = ("#56b4e9", "#e69f00", "#2fbf94", "#d98fb8", "#f2f2f2")  # the same order, for dark pages
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#111111")
+COLORS_ON_DARK = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f2f2f2")  # the same order, for dark pages
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 

@@ -1,7 +1,7 @@
 """A measurement from night to night: each group's value by date, with an interval where there is one.
 
 Columns of the points: group, at (a date or time), mean; sd, n, low and high (the interval drawn; otherwise mean ± sd),
-remark (such as "regression", which is drawn as a ring) and runs if known.  Options: metric.
+remark (such as "regression", which is drawn as a ring) and runs if known.  Options: metric; groups as for curves.
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ from normbench_cli.reporting.plots.numbers import factor_of, finite, heading, va
 from normbench_cli.reporting.plots.style import INK, group_style
 
 untyped_dates: Any = dates
+FEW_DAYS = 5
 DAY = 0.5  # days on either side of a single night
 
 
 def draw(figure: Figure) -> Drawing:
     metric, points = str(figure.options.get("metric", "")), shown_points(figure.points, figure.options)
-    labels = [group for group, _ in groups_of(points)]
+    groups = groups_of(figure, points)
+    labels = [group.name for group in groups]
     remarks = [text for text in dict.fromkeys(points["remark"]) if text]
     says = str(figure.options.get("interval", "mean ± 1 sd (ddof=1) over the runs of a night"))
     says += f"; ring: {', '.join(remarks)}" if remarks else ""
     drawing, axes = new_drawing(figure.title, says, 2.2, legend_lines(labels)[2])
     handles: list[Artist] = []
-    for number, (group, part) in enumerate(groups_of(points)):
-        ordered = part.sort_values("day")
-        handles.append(draw_group(axes, number, ordered))
-        for row in ordered[ordered["y"].notna()].itertuples():
-            drawing.mark(axes, row.day, row.y, group, mark_text(metric, group, row), getattr(row, "runs", ()))
+    for group in groups:
+        handles.append(draw_group(axes, group.number, group.points.sort_values("day")))
+        for row in group.points.sort_values("day").dropna(subset="y").itertuples():
+            text = mark_text(metric, group.name, row)
+            drawing.mark(axes, row.day, row.y, group.name, text, getattr(row, "runs", ()))
     set_dates(axes, points["day"])
     axes.set_ylabel(heading(metric))
     add_legend(drawing, handles, labels)
@@ -74,9 +76,13 @@ def draw_group(axes: Axes, number: int, part: pd.DataFrame) -> Line2D:
 def set_dates(axes: Axes, days: pd.Series) -> None:
     if days.min() == days.max():
         axes.set_xlim(days.min() - DAY, days.max() + DAY)
-    locator = untyped_dates.AutoDateLocator(minticks=2, maxticks=6)
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(untyped_dates.ConciseDateFormatter(locator))
+    if days.max() - days.min() < FEW_DAYS:  # a tick a day: between days there is nothing
+        axes.xaxis.set_major_locator(untyped_dates.DayLocator())
+        axes.xaxis.set_major_formatter(untyped_dates.DateFormatter("%Y-%m-%d" if days.nunique() == 1 else "%b %d"))
+    else:
+        locator = untyped_dates.AutoDateLocator(minticks=2, maxticks=6)
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(untyped_dates.ConciseDateFormatter(locator))
 
 
 def mark_text(metric: str, group: str, row: Any) -> str:

@@ -37,28 +37,39 @@ if TYPE_CHECKING:
         nemenyi_p_values,
         sign_test,
     )
-    from normbench_cli.reporting.statistics.groups import GroupComparisons, compare_groups
+    from normbench_cli.reporting.statistics.groups import GroupComparisons, by_seed, compare_groups, compared
     from normbench_cli.reporting.statistics.multiple import holm
-    from normbench_cli.reporting.statistics.paired import Comparison, compare_paired, sign_flip_p_value, t_test_p_value
-    from normbench_cli.reporting.statistics.power import seeds_needed
+    from normbench_cli.reporting.statistics.paired import (
+        LEVEL,
+        Comparison,
+        compare_paired,
+        sign_flip_p_value,
+        t_test_p_value,
+    )
+    from normbench_cli.reporting.statistics.power import seeds_for_level, seeds_needed, smallest_p_value
 
 __all__ = [
+    "LEVEL",
     "Comparison",
     "Friedman",
     "GroupComparisons",
     "SignTest",
     "Summary",
     "bootstrap_interval",
+    "by_seed",
     "compare_groups",
     "compare_paired",
+    "compared",
     "friedman",
     "holm",
     "interquartile_mean",
     "nemenyi_critical_difference",
     "nemenyi_p_values",
+    "seeds_for_level",
     "seeds_needed",
     "sign_flip_p_value",
     "sign_test",
+    "smallest_p_value",
     "summarize",
     "t_test_p_value",
 ]

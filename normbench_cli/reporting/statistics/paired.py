@@ -151,5 +151,7 @@ def limits(differences: NDArray[np.float64], level: float, comparisons: int) -> 
     if np.ptp(differences) == 0:
         found.append(f"all {n} differences are equal: there is no sd to test with")
     elif n < ENOUGH_FOR_NORMALITY:
-        found.append(f"n={n} is too few to check that differences are normal, as the interval and the paired t assume")
+        found.append(
+            f"{n} pairs are too few to check that differences are normal, as the interval and the paired t assume"
+        )
     return found

@@ -1,4 +1,4 @@
-"""The numbers behind a document for other programs: CSV, JSON, parquet."""
+"""The numbers behind a document for other programs: CSV and JSON."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
-from normbench_cli.errors import UsageError
 from normbench_cli.reporting.document import Document, Table
 
 Record = Mapping[str, Any]
@@ -72,27 +70,3 @@ def finite(value: Any) -> Any:
     if hasattr(value, "item"):  # a scalar of numpy
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def require_parquet() -> None:
-    if find_spec("pyarrow") is None:
-        raise UsageError("--format parquet needs the package pyarrow", 'pip install "normbench[parquet]"')
-
-
-def to_parquet(document: Document) -> bytes:
-    """A parquet table whose metadata hold the head."""
-    require_parquet()
-    import pandas as pd
-    import pyarrow
-    import pyarrow.parquet
-
-    frame = pd.DataFrame([dict(record) for record in records_of(document)])
-    for name in frame.columns:  # a parquet column has one type
-        if frame[name].dropna().map(type).nunique() > 1:
-            frame[name] = frame[name].map(lambda value: None if value is None else str(value))
-    table = pyarrow.Table.from_pandas(frame, preserve_index=False)
-    head = {"title": document.title, **document.head}
-    metadata = {**(table.schema.metadata or {}), **{name.encode(): value.encode() for name, value in head.items()}}
-    stream = pyarrow.BufferOutputStream()
-    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), stream)
-    return bytes(stream.getvalue().to_pybytes())

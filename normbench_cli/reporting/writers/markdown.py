@@ -28,7 +28,7 @@ def block_parts(block: Table | Figure | Paragraph) -> Iterator[str]:
 
 
 def table(block: Table) -> str:
-    right = [bool(block.rows) and all(row[index].value is not None or row[index].text in ("-", "", "baseline")
+    right = [bool(block.rows) and all(row[index].value is not None or row[index].text in ("-", "")
              for row in block.rows) and index >= block.keys for index in range(len(block.columns))]  # fmt: skip
     rule = ["---:" if end else "---" for end in right]
     lines = [[escape(name) for name in block.columns], rule, *([cell(one) for one in row] for row in block.rows)]

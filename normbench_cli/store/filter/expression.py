@@ -21,7 +21,7 @@ Columns = Mapping[str, Sequence[Any]]  # name -> a value a row
 class Comparison:
     """A column compared with one value or several.
 
-    place: where it stands in an expression, which imports no code; None for ``key=value``.
+    place: where it stands in an expression, for messages; None for ``key=value``.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Comparison:
 
     def _test(self, column: Sequence[Any]) -> Test:
         if self.operator in ("=", "in"):
-            return equals_any(self.name, self.values, column, imports=self.place is None)
+            return equals_any(self.name, self.values, column)
         (value,) = self.values
         return like(self.name, value) if self.operator == "like" else ordered(self.name, self.operator, value)
 

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from normbench_cli.config import FIELDS, REGISTRIES, TYPES
 from normbench_cli.errors import UsageError
-from normbench_cli.registry.spec import read_value, split_joined, split_spec, suggest
+from normbench_cli.registry.spec import read_value, suggest
 from normbench_cli.store.filter.place import printable
 from normbench_cli.store.metric_names import unit_of
 from normbench_cli.store.status import STATUSES
@@ -45,40 +45,32 @@ def kind_of(name: str) -> str:
     return "bool" if types == {bool} else "text"
 
 
-def equals_any(name: str, texts: Sequence[str], recorded: Collection[Any], *, imports: bool = True) -> Test:
-    """Whether a value is one of these; `recorded` are the column's values.
-
-    imports: a component from outside that is not recorded in this spelling may be imported, to find its defaults.
-    """
+def equals_any(name: str, texts: Sequence[str], recorded: Collection[Any]) -> Test:
+    """Whether a value is one of these; `recorded` are the column's values."""
     if name in TIMES:
         moments = [read_moment(name, text) for text in texts]
         return lambda value: any(moment.holds(value) for moment in moments)
     if is_metric(name):
         numbers = [read_number(name, text) for text in texts]
         return lambda value: any(same_number(value, number) for number in numbers)
-    accepted = read_settings(name, texts, recorded, imports=imports)
+    accepted = read_settings(name, texts, recorded)
     return lambda value: value in accepted
 
 
-def read_settings(name: str, texts: Sequence[str], recorded: Collection[Any], *, imports: bool = True) -> list[Any]:
-    """The texts as values of a setting; one that is recorded in exactly this form needs no registry."""
+def read_settings(name: str, texts: Sequence[str], recorded: Collection[Any]) -> list[Any]:
+    """The texts as values of a setting; one that is recorded in exactly this form needs no registry, and none is ever
+    imported."""
     known, values = set(recorded), []
     for text in texts:
-        if text in known or (name in REGISTRIES and not imports and is_outside(name, text)):
+        if text in known:
             values.append(text)
         elif name in REGISTRIES:
-            values.append(REGISTRIES[name].canonical(text))
+            values.append(REGISTRIES[name].recorded_form(text))
         elif name == "status" and text not in STATUSES:
             raise UsageError(f"'{printable(text)}' is not the status of a run", suggest(text[:40], list(STATUSES)))
         else:
             values.append(read_value(text, TYPES.get(name, str), name))
     return values
-
-
-def is_outside(name: str, text: str) -> bool:
-    """Whether a spec names ``package.module:attribute``, in any of its joined parts."""
-    names = [split_spec(part)[0] for part in split_joined(text)]
-    return any(":" in one and one.partition(":")[0].lower() not in REGISTRIES[name].entries for one in names)
 
 
 def ordered(name: str, operator: str, text: str) -> Test:

@@ -94,6 +94,7 @@ def test_workers_find_all_their_kernels_compiled(always_compiled: None, monkeypa
     assert solver_metrics(layer)["solver/iterations_max"] > 3
 
 
+@pytest.mark.slow
 def test_a_worker_can_compile_a_kernel_that_was_not_compiled_before(
     always_compiled: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from normbench_cli.datasets import DATASETS
-from normbench_cli.datasets.tu import find_text_file, find_tu_folder
+from normbench_cli.datasets._files.places import find_text_file, find_tu_folder
 from normbench_cli.engine.crossval.split import assign_folds
 from normbench_cli.errors import UsageError
 

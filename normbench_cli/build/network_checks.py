@@ -1,0 +1,134 @@
+"""What cannot work in a network, found on torch's `meta` device before anything is allocated: a size beyond the memory,
+groups that do not divide the channels of every layer, a norm of single values, and scores of the wrong shape.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from normbench_cli.device import memory_bytes
+from normbench_cli.errors import UsageError, first_sentence
+from normbench_cli.norms.protocols import NormalizesGroups
+from normbench_cli.registry import NORMS
+from normbench_cli.registry.norm_spec import NormSpec
+from normbench_cli.registry.spec import join_spec
+
+COPIES = 2  # of every weight, at least: itself and its gradient
+
+
+def check_memory(network: nn.Module, model: str) -> None:
+    """Refuse a network whose weights and gradients alone are larger than this machine's memory."""
+    needed = COPIES * sum(p.numel() * p.element_size() for p in network.parameters())
+    if needed > (there := memory_bytes()):
+        raise UsageError(
+            f"model '{model}' needs {in_units(needed)} for its weights and their gradients, and this machine has "
+            f"{in_units(there)} of memory",
+            "give a smaller one",
+        )
+
+
+def in_units(size: float) -> str:
+    """1.5 GB; 8,000 TB."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:,.3g} TB" if size < 1000 else f"{size:,.0f} TB"
+
+
+def check_groups(norm: str, make: Callable[[str], nn.Module]) -> None:
+    """Refuse a number of groups that does not divide the channels of every layer, and say which ones do.
+
+    make: the network with a norm of this spec, on no device.
+    """
+    parsed = NORMS.parse_norm(norm)
+    groups = parsed.data_norm.params.get("groups") if parsed.data_norm else None
+    if not isinstance(groups, int):
+        return
+    channels = sorted({layer.num_features for layer in grouped_layers(make(without_groups(parsed)))})
+    if any(number % groups for number in channels):
+        largest = math.gcd(*channels)
+        fitting = [str(number) for number in range(1, largest + 1) if largest % number == 0]
+        raise UsageError(
+            f"norm '{norm}': {groups} groups do not divide the channels of every layer, which are {listed(channels)}",
+            f"give {', '.join(fitting)}, or leave groups out for a number that fits each layer",
+        )
+
+
+def without_groups(parsed: NormSpec) -> str:
+    """The spec with the number of groups left open."""
+    parts = [
+        join_spec(part.entry.name, {key: value for key, value in part.params.items() if key != "groups"})
+        for part in parsed.parts
+    ]
+    return "+".join(parts)
+
+
+def grouped_layers(network: nn.Module) -> Iterator[Any]:
+    return (module for module in network.modules() if isinstance(module, NormalizesGroups))
+
+
+def listed(numbers: Sequence[int]) -> str:
+    words = [str(number) for number in numbers]
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+
+
+@contextmanager
+def refusing_single_values(network: nn.Module, norm: str) -> Iterator[None]:
+    """Within it, a forward pass raises an error where a layer would normalize single values: such a value is its own
+    mean, so the output would be the same for any data."""
+
+    def check(layer: NormalizesGroups, inputs: tuple[Tensor, ...]) -> None:
+        shape = tuple(inputs[0].shape)
+        if layer.values_per_statistic(shape) == 1:
+            name = next(name for name, module in network.named_modules() if module is layer)
+            raise UsageError(
+                f"norm '{norm}' would normalize single values in the layer '{name}', whose input is (N"
+                f"{''.join(f', {size}' for size in shape[1:])}), so that its output is the same for any data",
+                "use a norm over the batch or over several channels"
+                + ("" if len(shape) > 2 else ", or a model whose layers see images")
+                + (", or classifier=false" if NORMS.parse_norm(norm).placement == "before" else ""),
+            )
+
+    hooks = [layer.register_forward_pre_hook(check) for layer in grouped_layers(network)]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def check_scores(scores: object, classes: int, model: str) -> None:
+    """Refuse a model whose output is not one score a class."""
+    shape = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
+    if shape != (2, classes):
+        raise UsageError(
+            f"model '{model}' gives {shape} for two examples of {classes} classes", f"make it give (2, {classes})"
+        )
+
+
+def check_objective(objective: Callable[[Tensor], Tensor], spec: str, batch_size: int) -> None:
+    """Refuse an objective that does not make one number of the losses of a batch, of any size."""
+    for examples in {batch_size, 3}:
+        losses = torch.ones(examples, requires_grad=True)
+        try:
+            found = objective(losses)
+        except Exception as error:  # a class from outside may fail in any way
+            raise UsageError(
+                f"objective '{spec}' cannot take the losses of {examples} examples: {first_sentence(error)}",
+                "see `list objectives`",
+            ) from error
+        check_loss(found, spec)
+
+
+def check_loss(found: object, spec: str) -> None:
+    if not isinstance(found, Tensor) or found.numel() != 1 or not found.requires_grad:
+        raise UsageError(
+            f"objective '{spec}' does not make one number of the losses of a batch", "see `list objectives`"
+        )

@@ -1,0 +1,35 @@
+"""The words of a command line, checked before anything reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from normbench_cli.errors import UsageError
+
+LONGEST = 255  # bytes of a file's name on every system in use; no component has a longer one
+SEPARATORS = re.compile("[/\\\\,=:+]")
+
+
+def check_words(words: Sequence[str]) -> None:
+    """Refuse a word that is not UTF-8 or holds a name that is too long, and an option with nothing after it, which an
+    unset variable of a shell leaves."""
+    for word, previous in zip(words, ("", *words), strict=False):
+        if not is_utf8(word):
+            raise UsageError(f"the argument {word!r} is not in UTF-8", "write it in UTF-8")
+        option = previous if not word else word.removesuffix("=") if re.fullmatch("--[a-z-]+=", word) else ""
+        if option.startswith("-") and option != "--note":
+            raise UsageError(f"{option} is empty", "give it a value, or leave it out")
+        longest = max(SEPARATORS.split(word), key=len)
+        if len(longest.encode()) > LONGEST and not re.search("\\s", word):  # a sentence is not made of names
+            raise UsageError(
+                f"the name {longest[:20]}... has {len(longest):,} characters", f"give a name of at most {LONGEST} bytes"
+            )
+
+
+def is_utf8(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:  # bytes that Python could not decode
+        return False
+    return True

@@ -1,0 +1,85 @@
+"""normbench compare: two runs, or the runs of two filters, beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from normbench_cli.cli._document import print_document
+from normbench_cli.cli._options import Common, common_options
+from normbench_cli.cli._output import hint, print_json
+from normbench_cli.errors import EXIT_OK
+from normbench_cli.reporting import files
+
+VALUES, FILES = "What is compared", "Files"
+HELP_OF_A = "A run, by id or the beginning of one, or a filter: norm=batchnorm, 'norm=popnorm and act=relu'."
+
+
+@common_options
+def compare_two(
+    a: Annotated[str, typer.Argument(metavar="A", help=HELP_OF_A)],
+    b: Annotated[str, typer.Argument(metavar="B", help="What is compared with A, of the same form.")],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            "-m",
+            metavar="NAME",
+            help="A metric such as test/accuracy (may be repeated).",
+            show_default="accuracy, loss, time and solver, where recorded",
+            rich_help_panel=VALUES,
+        ),
+    ] = None,
+    curve: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--curve",
+            metavar="NAME",
+            help="Overlay the curves of this metric or series, too (may be repeated).",
+            rich_help_panel=VALUES,
+        ),
+    ] = None,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind",
+            help="The kind of runs: train or profile.",
+            show_default="what both sides have",
+            rich_help_panel=VALUES,
+        ),
+    ] = "",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT,...",
+            help="The files to write, with overlaid curves: md, latex, html, csv, json, parquet.",
+            show_default="none",
+            rich_help_panel=FILES,
+        ),
+    ] = "",
+    out: Annotated[Path, typer.Option("--out", help="Folder for the files.", rich_help_panel=FILES)] = Path("reports"),
+    *,
+    common: Common,
+) -> int:
+    """Compare two runs, or two sets of runs pair by pair with equal seeds: settings, metrics, curves, costs.
+
+    Examples:
+      normbench compare d322c4f1 5e81
+      normbench compare norm=batchnorm 'norm=popnorm:kappa=4 and seed<10' --metric test/accuracy --format html
+    """
+    from normbench_cli.reporting import compare
+
+    formats = files.parse_formats(form)
+    made = compare.compare(compare.CompareQuery((a, b), metric or [], curve or [], kind), common.db)
+    document = compare.to_document(made)
+    if common.json:
+        print_json(compare.to_json(made))
+    else:
+        print_document(document)
+    if formats:
+        for line in files.write_files(document, out, formats, stem="compare"):
+            hint(f"written: {line}", common.quiet)
+    return EXIT_OK

@@ -1,0 +1,109 @@
+"""Writing files whole or not at all, and what a full disk is called: the file, and the bytes that are missing."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from normbench_cli.errors import NormbenchError
+
+FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+UNFINISHED = ".writing"
+
+
+class DiskFull(NormbenchError):
+    """A file needs more bytes than its disk, a quota or a limit leaves."""
+
+
+def disk_full(path: Path | str, error: OSError, missing: int = 0) -> DiskFull:
+    why = error.strerror or "No space left on device"
+    lacking = f" ({missing:,} bytes missing)" if missing else ""
+    return DiskFull(f"{path} cannot be written: {why}{lacking}", "free space on its disk")
+
+
+def full_disk_in(error: BaseException | None) -> OSError | None:
+    """The error of a full disk, if that is what another library's error comes from."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, OSError) and error.errno in FULL:
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def free_bytes(path: Path) -> int:
+    """The space left on the disk of a file or folder, which need not exist yet."""
+    existing = next((place for place in (path, *path.absolute().parents) if place.exists()), Path("/"))
+    return shutil.disk_usage(existing).free
+
+
+class CountingFile(io.RawIOBase):
+    """A file that goes on counting when its disk is full, so that it is known how many bytes are missing.
+
+    A library that writes through it sees no error: `check` raises it at the end.
+    """
+
+    def __init__(self, file: io.RawIOBase | BinaryIO) -> None:
+        self._file = file
+        self.error: OSError | None = None
+        self.missing = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        left = memoryview(content).cast("B")
+        length = len(left)
+        while left and self.error is None:
+            try:
+                left = left[self._file.write(left) or 0 :]
+            except OSError as error:
+                if error.errno not in FULL:
+                    raise
+                self.error = error
+        self.missing += len(left)
+        return length
+
+    def check(self, path: Path) -> None:
+        if self.error is not None:
+            raise disk_full(path, self.error, self.missing) from self.error
+
+
+def write_whole(path: Path, write: Callable[[BinaryIO], object], *, sync: bool = False) -> None:
+    """Make a file under another name and then rename it, so that it is complete or stays what it was.
+
+    write: called with the open file.  sync: wait until the file would survive a power cut.
+    """
+    unfinished = path.with_name(path.name + UNFINISHED)
+    try:
+        with unfinished.open("wb", buffering=0) as file:
+            counting = CountingFile(file)
+            with io.BufferedWriter(counting) as buffered:
+                write(cast(BinaryIO, buffered))
+            counting.check(path)
+            if sync:
+                os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        if error.errno in FULL:
+            raise disk_full(path, error) from error
+        error.filename = str(path)
+        raise
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    write_whole(path, lambda file: file.write(content))

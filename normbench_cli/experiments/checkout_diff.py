@@ -1,0 +1,46 @@
+"""The uncommitted changes of normbench's own checkout, in short: enough to know afterwards what code a run used."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from normbench_cli.registry.source_digest import DIGITS
+
+MOST_CHARACTERS = 10_000
+
+
+def checkout_diff(folder: Path) -> dict[str, Any] | None:
+    """The changes to committed files as text, cut if it is long, and the new files; None if git cannot say.
+
+    digest: of all changes, also of what is cut.
+    """
+    try:
+        diff = git(folder, "diff", "HEAD", "--no-color", "--no-ext-diff", "--relative", "--", ".")
+        numbers = git(folder, "diff", "HEAD", "--numstat", "--relative", "-z", "--", ".").decode(errors="replace")
+        names = git(folder, "ls-files", "--others", "--exclude-standard", "-z", "--", ".").split(b"\0")
+        new = {name.decode(errors="replace"): hash_of(folder, name) for name in names if name}
+    except (OSError, subprocess.SubprocessError):
+        return None
+    counts = [line.split("\t")[:2] for line in numbers.split("\0") if line.count("\t") == 2]
+    text = diff.decode(errors="replace")
+    return {
+        "files": len(counts),
+        "added": sum(int(added) for added, _ in counts if added.isdigit()),  # "-" for a file that is not text
+        "removed": sum(int(removed) for _, removed in counts if removed.isdigit()),
+        "new_files": new,
+        "digest": hashlib.sha256(diff + repr(sorted(new.items())).encode()).hexdigest()[:DIGITS],
+        "characters": len(text),
+        "text": text[:MOST_CHARACTERS],
+    }
+
+
+def git(folder: Path, *words: str) -> bytes:
+    return subprocess.run(["git", "-C", str(folder), *words], capture_output=True, timeout=10, check=True).stdout
+
+
+def hash_of(folder: Path, name: bytes) -> str:
+    path = folder / name.decode(errors="surrogateescape")
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS] if path.is_file() else ""

@@ -1,0 +1,24 @@
+"""The details that are recorded when a run begins: its data, the source of its components, the checkout's changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from normbench_cli import build
+from normbench_cli.config import RunConfig
+from normbench_cli.experiments.checkout_diff import checkout_diff
+from normbench_cli.experiments.environment import PACKAGE
+from normbench_cli.experiments.identity import made_of, sources_of, specs_of
+
+
+def details_of(config: RunConfig, environment: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The fingerprint and the details of a run that begins with the data that are loaded."""
+    loaded = build.loaded_data(config.data)
+    sources = sources_of(specs_of(config))
+    details: dict[str, Any] = {"data": loaded.describe()}
+    if sources:
+        details["sources"] = {name: source._asdict() for name, source in sources.items()}
+    if environment["git_dirty"] and (diff := checkout_diff(PACKAGE)):
+        details["diff"] = diff
+    return config.fingerprint(made_of(loaded.identity, sources)), details

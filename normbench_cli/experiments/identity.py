@@ -1,0 +1,70 @@
+"""What a run is made of besides its settings: the data that are read, and the source of components from outside.
+
+Both are recorded with a run and are part of its fingerprint.  Data that come with a package and components of
+normbench's own add nothing to it.  Nothing here loads torch, unless a data set does not say which files it reads, or
+they are not there yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
+from typing import Any
+
+from normbench_cli.config import REGISTRIES, RunConfig
+from normbench_cli.datasets._files.look import is_embedded, look
+from normbench_cli.registry import DATASETS, NORMS
+from normbench_cli.registry.source_digest import Source, source_of
+
+Specs = tuple[str, ...]  # of the components of a configuration, in the order of REGISTRIES
+
+
+def fingerprints(configs: Iterable[RunConfig], *, download: bool = True) -> list[str]:
+    """The fingerprint of each configuration as it would be trained now.  Every file is looked at once.
+
+    download: fetch data that are missing, as a training would; otherwise they add nothing yet.
+    """
+    digest, sources = cache(partial(data_digest, download=download)), cache(sources_of)
+    return [fingerprint_of(config, made_of(digest(config.data), sources(specs_of(config)))) for config in configs]
+
+
+def made_of(data: str, sources: Mapping[str, Source]) -> dict[str, Any]:
+    """What enters a fingerprint besides the settings: digests, where there are any."""
+    digests = {name: source.digest for name, source in sources.items()}
+    return {name: value for name, value in (("data", data), ("sources", digests)) if value}
+
+
+def fingerprint_of(config: RunConfig, parts: Mapping[str, Any]) -> str:
+    """A configuration's fingerprint once it is resolved; only an open precision needs a look at the device."""
+    if config.amp != "auto":
+        return config.fingerprint(parts)
+    from normbench_cli.build import resolved_fingerprint
+
+    return resolved_fingerprint(config, parts)
+
+
+def data_digest(spec: str, *, download: bool = True) -> str:
+    """Of the data as they are now; empty for embedded ones.  What is missing is downloaded, as for a training."""
+    if is_embedded(spec):
+        return ""
+    if found := look(spec):
+        return found.digest
+    if not download and DATASETS.parse(spec).entry.facts.files:
+        return ""
+    from normbench_cli.build import loaded_data
+
+    return loaded_data(spec).identity
+
+
+def specs_of(config: RunConfig) -> Specs:
+    return tuple(getattr(config, name) for name in REGISTRIES)
+
+
+def sources_of(specs: Specs) -> dict[str, Source]:
+    """The sources of the components that come from outside, by their names."""
+    found = {}
+    for registry, spec in zip(REGISTRIES.values(), specs, strict=True):
+        for part in NORMS.parse_norm(spec).parts if registry is NORMS else (registry.parse(spec),):
+            if source := source_of(part.entry):
+                found[part.entry.name] = source
+    return found

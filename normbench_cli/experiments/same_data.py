@@ -1,0 +1,62 @@
+"""Whether a recorded run's data, and the source of its components, are those that their names lead to now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from normbench_cli import build
+from normbench_cli.config import RunConfig
+from normbench_cli.datasets._files.look import look
+from normbench_cli.errors import NormbenchError
+from normbench_cli.experiments.events import Callback, Notice, ignore
+from normbench_cli.experiments.identity import sources_of, specs_of
+from normbench_cli.store import Store
+from normbench_cli.store.schema import Run
+
+
+def check_data(run: Run, config: RunConfig, *, force: bool = False, on_event: Callback = ignore) -> str:
+    """Refuse other data than those that a run was trained on, under the same name; empty if they are the same.
+
+    force: accept them; the result says in a sentence what they are, to be recorded.  A run recorded before data were
+    part of its details, or on data that come with a package, is not checked.
+    """
+    look(config.data)
+    recorded = run.details.get("data")
+    if not isinstance(recorded, Mapping) or recorded.get("source") == "embedded" or not recorded.get("digest"):
+        return ""
+    now = build.loaded_data(config.data).describe()
+    if now["digest"] == recorded["digest"]:
+        return ""
+    what = f"run {run.id} was trained on {describe(recorded)}, which is now {describe(now)}"
+    if not force:
+        do = "set NORMBENCH_DATA to the folder of the first, or accept the second with --force (in Python force=True)"
+        raise NormbenchError(what, do)
+    on_event(Notice(what))
+    return what
+
+
+def changed_sources(run: Run, config: RunConfig) -> Iterator[Notice]:
+    """A notice for each component from outside whose file was edited since the run began."""
+    sources = run.details.get("sources")
+    recorded = sources if isinstance(sources, Mapping) else {}
+    for name, source in sources_of(specs_of(config)).items():
+        before = recorded.get(name)
+        if isinstance(before, Mapping) and before.get("digest") != source.digest:
+            yield Notice(f"{source.file} has changed since run {run.id} began: {name} may not be the same")
+
+
+def describe(data: Mapping[str, Any]) -> str:
+    """``ptc of /data/PTC.txt (344 examples, digest 0123456789abcdef)``"""
+    examples = data.get("examples")
+    count = sum(n for n in examples.values() if isinstance(n, int)) if isinstance(examples, Mapping) else 0
+    where = "" if data.get("source") == "memory" else f" of {data.get('source')}"
+    return f"{data.get('name')}{where} ({count:,} examples, digest {data['digest']})"
+
+
+def add_remark(store: Store, run_id: str, remark: str) -> None:
+    """Add a sentence to the remarks that are recorded with a run, once."""
+    known = store.find(run_id).details.get("remarks")
+    remarks = known if isinstance(known, list) else []
+    if remark not in remarks:
+        store.add_details(run_id, {"remarks": [*remarks, remark]})

@@ -1,0 +1,38 @@
+"""Whether a function of a tensor is compiled: by its device and its shape alone, never by what came before.
+
+``NORMBENCH_COMPILE`` is auto (default), always or never.
+"""
+
+from __future__ import annotations
+
+import os
+
+import torch
+from torch import Tensor
+
+from normbench_cli import fast_paths
+
+LARGE = 2**20  # elements; below, starting a compiler costs more than it will save
+LARGE_MATRIX = 40_000  # the same for a kernel that is made once for all numbers of rows
+
+
+def is_concrete(x: Tensor) -> bool:
+    """A real tensor with data, outside any tracing: code may read its values and start a compiler."""
+    return type(x) in (Tensor, torch.nn.Parameter) and x.device.type != "meta" and not torch.compiler.is_compiling()
+
+
+def reads_without_sync(x: Tensor) -> bool:
+    """Whether reading a value costs nothing, as on a CPU; on an accelerator it waits for the device."""
+    return is_concrete(x) and x.device.type == "cpu"
+
+
+def worth_compiling(x: Tensor, dynamic_rows: bool = False) -> bool:
+    """Whether a function of this tensor is compiled: it depends on the shape alone, as long as the compiler works."""
+    policy = os.environ.get("NORMBENCH_COMPILE", "auto")
+    open_rows = dynamic_rows and x.ndim == 2
+    large = policy == "always" or x.numel() >= (LARGE_MATRIX if open_rows else LARGE)
+    return large and policy != "never" and not fast_paths.failed(path_of(x.device, open_rows))
+
+
+def path_of(device: torch.device, open_rows: bool) -> str:
+    return f"inductor on {device.type}{' with dynamic rows' if open_rows else ''}"

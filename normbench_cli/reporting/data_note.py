@@ -1,0 +1,54 @@
+"""Which data the runs of a report used: a note about them, and names that tell two data sets of one name apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from normbench_cli.store import Store
+from normbench_cli.store.queries import details_of
+
+SHOWN = 8  # digits of a digest that tell data sets of one name apart
+Data = Mapping[str, Any]
+
+
+def data_note(store: Store, runs: pd.DataFrame) -> list[str]:
+    """``Data: digits (1,437 train, 360 test, 10 classes; digest 0123456789abcdef).``; none if no data is recorded."""
+    recorded = dict.fromkeys(in_words(data) for data in data_of(store, runs).values())  # equal ones once
+    return [f"Data: {'; '.join(recorded)}."] if recorded else []
+
+
+def tell_data_apart(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs; where one name stands for several data sets, a part of the digest is added to it, so that no mean is
+    taken over different data.  What comes with a package is one data set, and so is what was not recorded."""
+    digests = {
+        run_id: str(data.get("digest", ""))[:SHOWN]
+        for run_id, data in data_of(store, runs).items()
+        if data.get("source") != "embedded"
+    }
+    known: dict[str, set[str]] = {}
+    for run_id, name in zip(runs["id"], runs["data"], strict=True):
+        known.setdefault(name, set()).update({digests[run_id]} if run_id in digests else ())
+    names = [
+        f"{name} [{digests.get(run_id, 'not recorded')}]" if len(known[name]) > 1 else name
+        for run_id, name in zip(runs["id"], runs["data"], strict=True)
+    ]
+    return runs.assign(data=pd.Series(names, index=runs.index, dtype=object))
+
+
+def data_of(store: Store, runs: pd.DataFrame) -> dict[str, Data]:
+    """Run -> what is recorded of its data, without the runs that recorded none."""
+    found = {run_id: details.get("data") for run_id, details in details_of(store, runs["id"].tolist()).items()}
+    return {run_id: data for run_id, data in found.items() if isinstance(data, Mapping)}
+
+
+def in_words(data: Data) -> str:
+    """``cifar10 (50,000 train, 10,000 test, 10 classes; digest 0123456789abcdef)``"""
+    examples = data.get("examples")
+    counts = examples if isinstance(examples, Mapping) else {}
+    words = {split: "examples" if split == "all" else split for split in counts}
+    parts = [f"{count:,} {words[split]}" for split, count in counts.items() if isinstance(count, int)]
+    parts.append(f"{data.get('classes')} classes")
+    return f"{data.get('name')} ({', '.join(parts)}; digest {data.get('digest')})"

@@ -1,0 +1,79 @@
+"""The paired tests of a report: which groups they cannot tell from the best, and differences to a baseline.
+
+Loads scipy.stats, so only a report that tests imports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from normbench_cli.reporting.selection import Selection
+from normbench_cli.reporting.statistics import compare_groups, holm
+from normbench_cli.reporting.statistics.groups import by_seed, compared
+from normbench_cli.reporting.statistics.paired import LEVEL
+from normbench_cli.reporting.statistics.power import seeds_for_level, smallest_p_value
+from normbench_cli.store.metric_names import higher_is_better
+
+Key = tuple[int, str]  # a group and a metric
+
+
+def paired_values(selection: Selection, values: pd.DataFrame) -> pd.DataFrame:
+    """Columns group, metric, seed, value: of finished runs, and nan for those that diverged.
+
+    seed: what pairs two runs, the seed and all settings that a group pools.
+    """
+    runs = selection.runs[selection.runs["status"].isin(["finished", "diverged"])]
+    seeds = list(runs[["seed", *selection.pooled]].itertuples(index=False, name=None))
+    runs = runs[["id", "group", "status"]].assign(seed=pd.Series(seeds, index=runs.index, dtype=object))
+    joined = runs.merge(values, left_on="id", right_on="run_id")
+    diverged = runs[runs["status"] == "diverged"]
+    missing = [
+        diverged.assign(metric=metric, value=float("nan")) for metric in values["metric"].unique() if len(diverged)
+    ]
+    return pd.concat([joined[joined["status"] == "finished"], *missing])[["group", "metric", "seed", "value"]]
+
+
+def tied_groups(
+    selection: Selection, paired: pd.DataFrame, across: Sequence[str]
+) -> tuple[frozenset[Key], tuple[str, ...]]:
+    """The groups that the test does not find different from the best; and why it could not, where it could not."""
+    found: list[Key] = []
+    limits: dict[str, None] = {}
+    for metric, values in paired.dropna().groupby("metric", sort=False):
+        higher = higher_is_better(str(metric))
+        for block in selection.blocks([*across, "data"]) if higher is not None else []:
+            part = values[values["group"].isin(block)]
+            runs = part["group"].value_counts()
+            part = part[part["group"].isin(runs[runs > 1].index)]  # a single run is no test
+            groups = part["group"].nunique()
+            if groups > 1:
+                ties = compare_groups(part, higher_is_better=bool(higher)).ties
+                found += [(int(str(group)), str(metric)) for group in ties]
+                limits |= dict.fromkeys(limit_of_ties(int(runs.max()), groups))
+    return frozenset(found), tuple(limits)
+
+
+def limit_of_ties(n: int, groups: int) -> Iterator[str]:
+    """Why no group can be told from the best, where n seeds are too few for that."""
+    pairs = groups * (groups - 1) // 2
+    if smallest_p_value(n) * pairs > LEVEL:
+        yield (
+            f"with n={n} the permutation test cannot go below p={smallest_p_value(n):.3g}, so over the {pairs} pairs of"
+            f" {groups} groups it tells none from the best: that takes at least {seeds_for_level(LEVEL / pairs)} seeds"
+        )
+
+
+def baseline_differences(paired: pd.DataFrame, references: Mapping[int, int]) -> dict[Key, dict[str, Any]]:
+    """Each group against its reference; p-values are corrected by Holm over all of them, a metric at a time."""
+    found: dict[Key, dict[str, Any]] = {}
+    for metric, part in paired.groupby("metric", sort=False):
+        seeds = by_seed(part)
+        pairs = [(group, base) for group, base in references.items() if group in seeds and base in seeds]
+        rows = [compared(seeds[group], seeds[base], LEVEL, len(pairs)) for group, base in pairs]
+        corrected = holm([row["p_permutation"] for row in rows])
+        for (group, _), row, p in zip(pairs, rows, corrected, strict=True):
+            found[group, str(metric)] = row | {"p_holm": p}
+    return found

@@ -1,0 +1,155 @@
+"""What a value of each column may be.  A file may be damaged, or somebody else's: SQLite itself checks no types.
+
+The rules follow from the columns' declarations in `schema`, so a new column needs none of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from sqlalchemy import JSON, Column, DateTime, Float, Integer, LargeBinary, String, TypeDecorator
+from sqlalchemy.types import TypeEngine
+
+from normbench_cli.config import TYPES
+from normbench_cli.store.errors import DamagedValue
+from normbench_cli.store.schema import Base
+from normbench_cli.store.status import STATUSES
+
+LONGEST_TEXT = 2**20  # characters
+LARGEST_JSON = 2**22  # characters; lists in lists take twenty times as much memory as their text
+YEARS = range(1971, 9999)  # times that any time zone can show
+LARGEST_NUMBER = 2**63
+LAST_STEP = 2**53
+
+KINDS: dict[type[TypeEngine[Any]], type] = {
+    String: str,
+    Integer: int,
+    Float: float,
+    DateTime: datetime,
+    LargeBinary: bytes,
+}
+Rule = Callable[[Any], str | None]  # a value of the right type -> what is wrong with it
+WORDS = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    datetime: "a time",
+    dict: "a JSON object",
+    list: "a JSON list",
+    bytes: "bytes",
+}
+
+
+def read_json(text: Any) -> Any:
+    """The value of a JSON text.  Its length is checked before it is read."""
+    if not isinstance(text, str):
+        raise DamagedValue(f"is {shown(text)}, not JSON")
+    if len(text) > LARGEST_JSON:
+        raise DamagedValue(f"is JSON of {len(text):,} characters, and {LARGEST_JSON:,} are the most that is read")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DamagedValue(f"is not JSON: {shown(text)}") from error
+
+
+def column_problem(column: Column[Any], values: Sequence[Any]) -> str | None:
+    """What is wrong with the first wrong value of a column, or None."""
+    column = Base.metadata.tables[column.table.name].columns[column.name]  # a query may hold a copy
+    kind = kind_of(column)
+    accepted = {kind, *([int] if kind is float else []), *([type(None)] if column.nullable else [])}
+    if set(map(type, values)) - accepted:
+        wrong = next(value for value in values if type(value) not in accepted)
+        return f"is {shown(wrong)}, not {WORDS[kind]}"
+    present = [value for value in values if value is not None]
+    return next(filter(None, map(rule_of(column, kind), present)), None)
+
+
+@cache
+def kind_of(column: Column[Any]) -> type:
+    """The Python type of a column's values."""
+    declared: TypeEngine[Any] = column.type
+    while isinstance(declared, TypeDecorator):
+        declared = declared.impl_instance
+    if isinstance(declared, JSON):
+        return json_shape(column)
+    kinds: dict[type[TypeEngine[Any]], type] = {
+        String: str,
+        Integer: int,
+        Float: float,
+        DateTime: datetime,
+        LargeBinary: bytes,
+    }
+    return next(kind for known, kind in kinds.items() if isinstance(declared, known))
+
+
+def json_shape(column: Column[Any]) -> type:
+    """dict or list, as the class of the table annotates the column."""
+    for mapper in Base.registry.mappers:
+        if mapper.local_table is column.table:
+            key = mapper.get_property_by_column(column).key
+            (annotated,) = get_args(get_type_hints(mapper.class_)[key])
+            options = get_args(annotated) if get_origin(annotated) in (Union, UnionType) else [annotated]
+            return dict if dict in [get_origin(option) for option in options] else list
+    raise TypeError(f"{column} belongs to no table of the schema")
+
+
+def rule_of(column: Column[Any], kind: type) -> Rule:
+    """What a value of the right type must fulfil besides."""
+    by_kind: dict[type, Rule] = {str: length_problem, datetime: year_problem}
+    return RULES.get(str(column)) or by_kind.get(kind, no_problem)
+
+
+def no_problem(_: Any) -> None:
+    """Any value of the type will do."""
+
+
+def length_problem(text: str) -> str | None:
+    return f"is text of {len(text):,} characters" if len(text) > LONGEST_TEXT else None
+
+
+def year_problem(moment: datetime) -> str | None:
+    return None if moment.year in YEARS else f"is a time in the year {moment.year}"
+
+
+def status_problem(status: str) -> str | None:
+    return None if status in STATUSES else f"is {shown(status)}, not one of {', '.join(STATUSES)}"
+
+
+def step_problem(step: int) -> str | None:
+    return None if 0 <= step < LAST_STEP else f"is {step:,}, which no step or count of steps can be"
+
+
+def settings_problem(config: dict[str, Any]) -> str | None:
+    """Settings of this version have its types; those of other versions may be anything."""
+    for name, value in config.items():
+        if name in TYPES and value is not None and not is_setting(value, TYPES[name]):
+            return f"has {shown(value)} as {name}"
+    return None
+
+
+def is_setting(value: Any, declared: Any) -> bool:
+    kinds = {str} if get_origin(declared) is Literal else {*(get_args(declared) or [declared])}
+    if isinstance(value, int) and not isinstance(value, bool):
+        return bool({int, float} & kinds) and abs(value) < LARGEST_NUMBER
+    return type(value) in kinds
+
+
+def shown(value: Any) -> str:
+    """A value as part of a message: short, and without anything that a terminal would obey."""
+    if value is None:
+        return "missing"
+    text = ascii(value[:40]) if isinstance(value, str | bytes) else ascii(value)
+    return text[:60]
+
+
+RULES: dict[str, Rule] = {
+    "runs.config": settings_problem,
+    "runs.state": status_problem,
+    "samples.first_step": step_problem,
+    "samples.count": step_problem,
+}
