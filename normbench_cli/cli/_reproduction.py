@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from normbench_cli import interrupts
+from normbench_cli import interrupts, paths
 from normbench_cli.cli._document import print_document
 from normbench_cli.cli._options import Common
 from normbench_cli.cli._output import hint, print_json, print_table
@@ -41,6 +41,8 @@ def dry_run(suites: Sequence[Suite], scale: Scale, budget: float, common: Common
 def run(suites: Sequence[Suite], scale: Scale, budget: float, form: str | None, out: Path, common: Common) -> int:
     """Run what is due, and print and write the verdict.  A report to which nothing was added is not written again."""
     formats = parse_formats(form if form is not None else "" if common.json else "md")
+    if formats:
+        paths.ensure_writable(out, "--out")  # before hours of work, not after
     plan = plan_reproduction(suites, scale, budget, common.db)
     for line in announcement(plan):
         hint(line, common.quiet)
@@ -77,7 +79,7 @@ def show(document: Document, plan: Plan, missing: Mapping[Place, str], common: C
         return
     print_document(document)
     for reason, count in Counter(missing.values()).items():
-        hint(f"{count} values are missing: {reason}", common.quiet)
+        hint(f"{count} {'value is' if count == 1 else 'values are'} missing: {reason}", common.quiet)
 
 
 def missing_json(missing: Mapping[Place, str]) -> list[dict[str, Any]]:
@@ -93,7 +95,8 @@ def announcement(plan: Plan) -> list[str]:
     if plan.scale.name == "short":
         lines.append(f"schedules have {plan.scale.fraction:.4g} of the paper's length")
     for data, reason in plan.blocked.items():
-        lines.append(f"{sum(job.config.data == data for job in plan.missing)} runs cannot be made: {reason}")
+        count = sum(job.config.data == data for job in plan.missing)
+        lines.append(f"{count} {'run' if count == 1 else 'runs'} cannot be made: {reason}")
     running = [job.run_id for job in plan.jobs if job.status == "running"]
     if running:
         lines.append(f"{len(running)} runs are made by another process: {' '.join(running)}")
@@ -102,9 +105,9 @@ def announcement(plan: Plan) -> list[str]:
 
 def plan_row(plan: Plan, suite: Suite) -> dict[str, str]:
     """A suite's cells by what becomes of them."""
-    states: dict[Place, str] = {}
+    states, due = dict[Place, str](), {job.fingerprint for job in plan.due}
     for job in plan.jobs:
-        word = "done" if job.done else "to run" if job in plan.due else "cannot run"
+        word = "done" if job.done else "to run" if job.fingerprint in due else "cannot run"
         states |= {place: word for place in job.places if place.suite == suite.name}
     counts = Counter(states.values())
     return {"suite": suite.name, "cells": str(len(suite.cells))} | {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from normbench_cli import paths
 from normbench_cli.experiments.chosen_scale import recorded_scale
@@ -26,7 +27,7 @@ class Plan:
     seconds: float = 0.0
     blocked: Mapping[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def due(self) -> list[Job]:
         """The jobs that will run."""
         return [job for job in self.jobs if job.work and job.config.data not in self.blocked]
@@ -34,7 +35,8 @@ class Plan:
     @property
     def missing(self) -> list[Job]:
         """The jobs that are left and cannot run, or that another process is running."""
-        return [job for job in self.jobs if not job.done and job not in self.due]
+        due = {job.fingerprint for job in self.due}
+        return [job for job in self.jobs if not job.done and job.fingerprint not in due]
 
     def reasons(self, failed: Mapping[str, str]) -> dict[Place, str]:
         """Why a cell has no result, where it has none.  failed: fingerprint -> reason."""

@@ -104,7 +104,7 @@ def test_what_cannot_be_run_is_said_and_the_rest_is_run(
     (tmp_path / "half.toml").write_text(text.replace('seeds = "0-1"', 'seeds = "0"'))
     ended = normbench("reproduce", "half.toml", "--scale", "full")
     assert ended.code == 5
-    assert "1 runs cannot be made: " in ended.err
+    assert "1 run cannot be made: " in ended.err
     assert "2 values are missing: " in ended.err
     assert [status for _, _, status in rows_in_database()] == ["finished"]
 
