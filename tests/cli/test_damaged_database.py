@@ -15,7 +15,16 @@ from tests import damaging
 from tests.support import CommandResult, RunCommand
 
 WAYS = 100
-PLACES = {"home", "compiled", "reports", "copy.db", "normbench.db", "normbench.db-wal", "normbench.db-shm"}
+PLACES = {
+    "home",
+    "compiled",
+    "matplotlib",
+    "reports",
+    "copy.db",
+    "normbench.db",
+    "normbench.db-wal",
+    "normbench.db-shm",
+}
 COMMANDS = (
     ["runs", "list", "--limit", "0"],
     ["runs", "show", "RUN"],
