@@ -110,7 +110,8 @@ def test_groups_are_scored_if_the_data_set_has_them() -> None:
 def test_the_right_class_among_the_five_highest_of_more_than_five(classifier: Classifier) -> None:
     classifier.model = nn.Sequential(nn.Linear(3, 7))
     split = Split([Batch(torch.randn(n, 3), torch.arange(n) % 7) for n in (9, 4)])
-    inputs, labels = (torch.cat([batch[part] for batch in split.batches]) for part in (0, 1))
+    inputs = torch.cat([batch.inputs for batch in split.batches])
+    labels = torch.cat([batch.labels for batch in split.batches])
     ranks = classifier.logits(inputs).argsort(1, descending=True)
     right = [label in row for row, label in zip(ranks[:, :5].tolist(), labels.tolist(), strict=True)]
     assert 0 < sum(right) < 13
