@@ -76,12 +76,9 @@ def jobs_of(suite: Suite, cell: Cell, scale: Scale) -> Iterator[Job]:
 
 def with_fingerprints(jobs: Sequence[Job]) -> list[Job]:
     """Of the data as they are now.  Data that are not there yet add nothing, so the plan is made again after a run."""
-    found = fingerprints((job.config for job in jobs), download=False)
+    trainings = iter(fingerprints((job.config for job in jobs if not job.describes), download=False))
     data = cache(data_fingerprint)
-    return [
-        replace(job, fingerprint=data(job.describes) if job.describes else fingerprint)
-        for job, fingerprint in zip(jobs, found, strict=True)
-    ]
+    return [replace(job, fingerprint=data(job.describes) if job.describes else next(trainings)) for job in jobs]
 
 
 def data_fingerprint(spec: str) -> str:

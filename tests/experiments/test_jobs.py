@@ -134,3 +134,8 @@ def test_the_same_budget_finds_the_same_schedule_again(mine: Suite) -> None:
     record_scale([mine], asked, chosen, 60.0, 55.0, {}, None)
     assert recorded_scale([mine], asked, 60.0, None) == (chosen, 55.0)
     assert recorded_scale([mine], asked, 61.0, None) is None
+
+
+def test_the_jobs_of_all_suites_are_planned_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("normbench_cli.build.resolved_fingerprint", lambda *_: pytest.fail("it loads torch"))
+    assert len(make_jobs(suites.select(["all"]), Scale("smoke"))) > 100
