@@ -52,6 +52,7 @@ def test_searching_for_the_last_medians_alone_gives_the_same(phi: Tensor | float
     alone, together = (segmented_median(x, phi, batch, 43, stop_early=stop_early) for stop_early in (True, False))
     assert alone.iterations.max() > STEPS_TOGETHER
     assert alone.converged.all()
+    assert (alone.mu[40:] == 0).all()  # of no nodes
     torch.testing.assert_close(alone, together, rtol=1e-12, atol=1e-12)
 
 

@@ -26,6 +26,14 @@ def test_there_is_a_record_for_each_fold_each_epoch_and_the_whole_run() -> None:
     assert records[-1].metrics["samples_per_s"] > 0
 
 
+def test_the_rate_counts_every_example_of_every_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter(range(0, 1000, 2))
+    monkeypatch.setattr("normbench_cli.engine.crossval.loop.time.perf_counter", lambda: float(next(times)))
+    metrics = records_of()[-1].metrics
+    seconds = (next(times) - 2) - 0  # from the first reading of the clock to the last
+    assert metrics["samples_per_s"] == PLAN.epochs * 60 / seconds  # 30 examples, each in the training set of two folds
+
+
 def test_finished_folds_are_not_trained_again_and_the_others_give_the_same() -> None:
     whole = records_of()
     recorded = {name: values for name, values in series_of(whole).items() if not name.endswith("fold1")}
