@@ -158,7 +158,7 @@ class Layout:
             return Cell("-")
         factor, decimals = tables.scale(metric, found["difference"], found["sd"])
         shown = [tables.format_number(found[name] * factor, decimals) for name in ("difference", "low", "high")]
-        text = ("+" if found["difference"] > 0 else "") + shown[0]
+        text = ("+" if found["difference"] > 0 and shown[0].strip("0.") else "") + shown[0]
         if found["n"] > 1:
             text += f" [{shown[1]}, {shown[2]}] {p_text(found['p_holm'])}"
         return Cell(f"{text} (n={found['n']})", found["difference"] * factor, runs=self.report.runs_of(group))

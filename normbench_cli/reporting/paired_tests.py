@@ -41,7 +41,7 @@ def tied_groups(
 ) -> tuple[frozenset[Key], tuple[str, ...]]:
     """The groups that the test does not find different from the best; and why it could not, where it could not."""
     found: list[Key] = []
-    limits: dict[str, None] = {}
+    compared_sizes: set[tuple[int, int]] = set()  # how many groups, with how many seeds
     for metric, values in paired.dropna().groupby("metric", sort=False):
         higher = higher_is_better(str(metric))
         for block in selection.blocks([*across, "data"]) if higher is not None else []:
@@ -52,17 +52,19 @@ def tied_groups(
             if groups > 1:
                 ties = compare_groups(part, higher_is_better=bool(higher)).ties
                 found += [(int(str(group)), str(metric)) for group in ties]
-                limits |= dict.fromkeys(limit_of_ties(int(runs.max()), groups))
-    return frozenset(found), tuple(limits)
+                compared_sizes.add((groups, int(runs.max())))
+    largest = max(compared_sizes, default=None)  # what holds for the most groups is said once
+    return frozenset(found), tuple(limit_of_ties(*largest) if largest else ())
 
 
-def limit_of_ties(n: int, groups: int) -> Iterator[str]:
+def limit_of_ties(groups: int, n: int) -> Iterator[str]:
     """Why no group can be told from the best, where n seeds are too few for that."""
     pairs = groups * (groups - 1) // 2
     if smallest_p_value(n) * pairs > LEVEL:
+        over = f"over the {pairs} pairs of {groups} groups" if pairs > 1 else "of two groups"
         yield (
-            f"with n={n} the permutation test cannot go below p={smallest_p_value(n):.3g}, so over the {pairs} pairs of"
-            f" {groups} groups it tells none from the best: that takes at least {seeds_for_level(LEVEL / pairs)} seeds"
+            f"with n={n} the permutation test cannot go below p={smallest_p_value(n):.3g}, so {over} it tells none "
+            f"from the best: that takes at least {seeds_for_level(LEVEL / pairs)} seeds"
         )
 
 

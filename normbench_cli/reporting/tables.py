@@ -107,7 +107,9 @@ def shown_factor(metric: str) -> float:
 
 
 def format_number(value: float, decimals: int) -> str:
-    return f"{value:.3e}" if math.isfinite(value) and abs(value) >= 1e7 else f"{value:.{decimals}f}"
+    if math.isfinite(value) and abs(value) >= 1e7:
+        return f"{value:.3e}"
+    return f"{value:z.{decimals}f}"  # z: no minus before a zero
 
 
 def significant_decimals(mean: float, sd: float) -> int:

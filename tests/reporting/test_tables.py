@@ -158,3 +158,8 @@ def test_statistics_belong_to_their_group_and_metric() -> None:
     assert summary[["group", "metric", "mean", "n"]].to_numpy().tolist() == [
         [0, "w", 11, 1], [0, "x", 1, 1], [1, "w", 11, 2], [1, "x", 1, 2]
     ]  # fmt: skip
+
+
+def test_a_number_that_rounds_to_zero_has_no_sign() -> None:
+    assert tables.format_number(-0.004, 2) == "0.00"
+    assert tables.format_number(-0.005001, 2) == "-0.01"
