@@ -7,25 +7,23 @@ from typing import Any
 
 import pandas as pd
 
-from normbench_cli.store import Store
-from normbench_cli.store.queries import details_of
-
 SHOWN = 8  # digits of a digest that tell data sets of one name apart
 Data = Mapping[str, Any]
+Details = Mapping[str, Mapping[str, Any]]  # run -> what is recorded of its making
 
 
-def data_note(store: Store, runs: pd.DataFrame) -> list[str]:
+def data_note(details: Details) -> list[str]:
     """``Data: digits (1,437 train, 360 test, 10 classes; digest 0123456789abcdef).``; none if no data is recorded."""
-    recorded = dict.fromkeys(in_words(data) for data in data_of(store, runs).values())  # equal ones once
+    recorded = dict.fromkeys(in_words(data) for data in data_of(details).values())  # equal ones once
     return [f"Data: {'; '.join(recorded)}."] if recorded else []
 
 
-def tell_data_apart(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
+def tell_data_apart(details: Details, runs: pd.DataFrame) -> pd.DataFrame:
     """The runs; where one name stands for several data sets, a part of the digest is added to it, so that no mean is
     taken over different data.  What comes with a package is one data set, and so is what was not recorded."""
     digests = {
         run_id: str(data.get("digest", ""))[:SHOWN]
-        for run_id, data in data_of(store, runs).items()
+        for run_id, data in data_of(details).items()
         if data.get("source") != "embedded"
     }
     known: dict[str, set[str]] = {}
@@ -38,9 +36,9 @@ def tell_data_apart(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
     return runs.assign(data=pd.Series(names, index=runs.index, dtype=object))
 
 
-def data_of(store: Store, runs: pd.DataFrame) -> dict[str, Data]:
+def data_of(details: Details) -> dict[str, Data]:
     """Run -> what is recorded of its data, without the runs that recorded none."""
-    found = {run_id: details.get("data") for run_id, details in details_of(store, runs["id"].tolist()).items()}
+    found = {run_id: one.get("data") for run_id, one in details.items()}
     return {run_id: data for run_id, data in found.items() if isinstance(data, Mapping)}
 
 

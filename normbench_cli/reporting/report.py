@@ -24,7 +24,7 @@ from normbench_cli.reporting.run_details import run_details
 from normbench_cli.reporting.selection import Selection, select_runs
 from normbench_cli.store import Store
 from normbench_cli.store.errors import SEE_CHECK, NoDatabase
-from normbench_cli.store.queries import details_of, metrics_frame
+from normbench_cli.store.queries import metrics_frame
 
 DEFAULT_METRICS = (
     "test/accuracy",
@@ -117,8 +117,8 @@ def report_of(store: Store, query: ReportQuery) -> Report:
         *make_notes(selection, summary, point),
         *comparison_notes(comparisons, query),
         *common_note(selection),
-        *data_note(store, selection.runs),
-        *remark_notes(details_of(store, run_ids), len(run_ids)),
+        *data_note(selection.details),
+        *remark_notes(selection.details, len(run_ids)),
     ]
     return Report(
         fields=selection.fields,

@@ -12,11 +12,11 @@ from normbench_cli.config import FIELDS, GRID_FIELDS
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting import tables
-from normbench_cli.reporting.data_note import tell_data_apart
+from normbench_cli.reporting.data_note import Details, tell_data_apart
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery
 from normbench_cli.store import Store
 from normbench_cli.store.filter import parse_where
-from normbench_cli.store.queries import runs_frame
+from normbench_cli.store.queries import details_of, runs_frame
 
 # shown when all settings are equal; the objective is almost always plain loss minimization
 SHOWN_BY_DEFAULT = [name for name in GRID_FIELDS if name != "objective"]
@@ -27,7 +27,8 @@ class Selection:
     """The runs with their group, and the groups.
 
     fields: the settings of every group; shown: those of them that tell the groups apart, the columns of the table;
-    varying: the settings that differ between runs, the seed aside; across: those whose values are columns.
+    varying: the settings that differ between runs, the seed aside; across: those whose values are columns;
+    details: what is recorded of each run's making.
     """
 
     runs: pd.DataFrame
@@ -36,6 +37,7 @@ class Selection:
     shown: list[str]
     varying: list[str]
     across: list[str] = field(default_factory=list)
+    details: Details = field(default_factory=dict)
 
     @property
     def finished(self) -> pd.DataFrame:
@@ -78,7 +80,9 @@ def select_runs(store: Store, query: ReportQuery) -> Selection:
             do = "loosen --where or --tag; see `normbench runs list`"
             raise NothingMeasured(f"no run of kind '{query.kind}' matches", do)
         raise NothingMeasured(f"no run of kind '{query.kind}' is recorded", "`normbench train` makes some")
-    runs = tell_data_apart(store, tables.one_per_fingerprint(runs))
+    runs = tables.one_per_fingerprint(runs)
+    details = details_of(store, runs["id"].tolist())
+    runs = tell_data_apart(details, runs)
     varying = tables.varying_fields(runs)
     usual = [*GRID_FIELDS, *(name for name in varying if name not in GRID_FIELDS)]
     fields = list(query.by) or [name for name in usual if name not in query.across]
@@ -87,4 +91,4 @@ def select_runs(store: Store, query: ReportQuery) -> Selection:
     shown = shown or [name for name in SHOWN_BY_DEFAULT if name not in query.across]
     fields += query.across
     runs, groups = tables.assign_groups(runs, fields)
-    return Selection(runs, groups, fields, shown, varying, list(query.across))
+    return Selection(runs, groups, fields, shown, varying, list(query.across), details)
