@@ -12,7 +12,7 @@ from torch.autograd import gradcheck
 from torch.func import functional_call
 
 from normbench_cli.norms._ggm.median import generalized_median
-from normbench_cli.norms.augnorm import AugNorm
+from normbench_cli.norms.augnorm import STEPS_UNCHECKED, STEPS_UNCHECKED_LOW_PHI, AugNorm
 from normbench_cli.registry import NORMS
 from tests.norms.gradients import grad_of
 
@@ -232,3 +232,10 @@ def test_checkpoints_keep_their_keys(spec: str, keys: list[str]) -> None:
 def test_wrong_width_says_so() -> None:
     with pytest.raises(ValueError, match="num_features"):
         AugNorm(4)(torch.randn(2, 5))
+
+
+@pytest.mark.parametrize(
+    ("phi", "steps"), [(1.2, STEPS_UNCHECKED_LOW_PHI), (1.4, STEPS_UNCHECKED), (3, STEPS_UNCHECKED)]
+)
+def test_a_low_phi_takes_more_steps_where_nobody_looks(phi: float, steps: int) -> None:
+    assert AugNorm(4, phi=phi).solver_options(torch.empty(8, 4, device="meta")).steps == steps

@@ -180,3 +180,11 @@ def test_a_nan_or_infinity_gives_nan_in_its_column_and_no_endless_search(broken:
     mu = generalized_median(x, phi)
     assert torch.isfinite(mu[0])
     assert torch.isnan(mu[1])
+
+
+@pytest.mark.parametrize("shape", [(50, 3), (50, 3, 2)])
+def test_a_start_of_the_search_changes_no_median(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(shape, dtype=torch.float64)
+    found = generalized_median(x, 1.5)
+    torch.testing.assert_close(generalized_median(x, 1.5, start=found + 0.3), found, rtol=0, atol=1e-10)

@@ -154,3 +154,12 @@ def test_no_process_is_left_when_the_caller_stops_early(monkeypatch: pytest.Monk
         assert len(multiprocessing.active_children()) == 2
         events.close()
     assert multiprocessing.active_children() == []
+
+
+def test_a_worker_is_a_daemon_so_that_no_exit_waits_for_it() -> None:
+    fold = make_folds(make_model, adam, rings_and_paths(), ONE_EPOCH)[0]
+    receiver, process = parallel.start_worker(fold, rings_and_paths(), [], ONE_EPOCH)
+    process.kill()
+    process.join()
+    receiver.close()
+    assert process.daemon
