@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -48,6 +49,32 @@ Allow = Annotated[
         rich_help_panel="Which runs",
     ),
 ]
+
+
+VALUES_PANEL, FILES_PANEL = "What is compared", "Files"
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        "-m",
+        metavar="NAME",
+        help="A metric such as test/accuracy (may be repeated).",
+        show_default="accuracy, loss, time and solver, where recorded",
+        rich_help_panel=VALUES_PANEL,
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT,...",
+        help="The files to write: md, latex, html, csv, json, parquet.",
+        show_default="md; none with --json",
+        rich_help_panel=FILES_PANEL,
+    ),
+]
+Out = Annotated[Path, typer.Option("--out", help="Folder for the files.", rich_help_panel=FILES_PANEL)]
+REPORTS = Path("reports")  # in the working folder
 
 
 @dataclass(frozen=True)

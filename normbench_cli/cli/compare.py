@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from normbench_cli.cli import _options
 from normbench_cli.cli._document import print_document
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import hint, print_json
 from normbench_cli.errors import EXIT_OK
 from normbench_cli.reporting import files
 
-VALUES, FILES = "What is compared", "Files"
+VALUES, FILES = _options.VALUES_PANEL, _options.FILES_PANEL
 HELP_OF_A = "A run, by id or the beginning of one, or a filter: norm=batchnorm, 'norm=popnorm and act=relu'."
 
 
@@ -21,17 +21,7 @@ HELP_OF_A = "A run, by id or the beginning of one, or a filter: norm=batchnorm, 
 def compare_two(
     a: Annotated[str, typer.Argument(metavar="A", help=HELP_OF_A)],
     b: Annotated[str, typer.Argument(metavar="B", help="What is compared with A, of the same form.")],
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            "-m",
-            metavar="NAME",
-            help="A metric such as test/accuracy (may be repeated).",
-            show_default="accuracy, loss, time and solver, where recorded",
-            rich_help_panel=VALUES,
-        ),
-    ] = None,
+    metric: _options.Metrics = None,
     curve: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,7 +50,7 @@ def compare_two(
             rich_help_panel=FILES,
         ),
     ] = "",
-    out: Annotated[Path, typer.Option("--out", help="Folder for the files.", rich_help_panel=FILES)] = Path("reports"),
+    out: _options.Out = _options.REPORTS,
     *,
     common: Common,
 ) -> int:

@@ -15,7 +15,7 @@ from normbench_cli.cli._output import hint, print_json
 from normbench_cli.errors import EXIT_OK
 from normbench_cli.reporting import files
 
-RUNS, VALUES, FILES = "Which runs", "What is compared", "Files"
+RUNS, VALUES, FILES = "Which runs", _options.VALUES_PANEL, _options.FILES_PANEL
 Names = list[str] | None
 
 
@@ -26,17 +26,7 @@ def report(
     kind: Annotated[
         str, typer.Option("--kind", help="The kind of runs: train or profile.", rich_help_panel=RUNS)
     ] = "train",
-    metric: Annotated[
-        Names,
-        typer.Option(
-            "--metric",
-            "-m",
-            metavar="NAME",
-            help="A metric such as test/accuracy (may be repeated).",
-            show_default="accuracy, loss, time and solver, where recorded",
-            rich_help_panel=VALUES,
-        ),
-    ] = None,
+    metric: _options.Metrics = None,
     by: Annotated[
         Names,
         typer.Option(
@@ -113,17 +103,8 @@ def report(
             rich_help_panel=FILES,
         ),
     ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT,...",
-            help="The files to write: md, latex, html, csv, json, parquet.",
-            show_default="md; none with --json",
-            rich_help_panel=FILES,
-        ),
-    ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the files.", rich_help_panel=FILES)] = Path("reports"),
+    form: _options.Format = None,
+    out: _options.Out = _options.REPORTS,
     to: Annotated[
         tuple[str, Path] | None,
         typer.Option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,7 +13,7 @@ from normbench_cli.errors import UsageError
 from normbench_cli.registry.trust import allow_packages
 from normbench_cli.seeds import parse_seeds
 
-RUNS, FILES = "Which runs", "Files"
+RUNS = "Which runs"
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -58,17 +57,8 @@ def reproduce(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would run and about how long.", rich_help_panel=RUNS)
     ] = False,
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT,...",
-            help="The files to write: md, latex, html, csv, json, parquet.",
-            show_default="md; none with --json",
-            rich_help_panel=FILES,
-        ),
-    ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the files.", rich_help_panel=FILES)] = Path("reports"),
+    form: _options.Format = None,
+    out: _options.Out = _options.REPORTS,
     *,
     common: Common,
 ) -> int:
