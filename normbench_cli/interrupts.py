@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from normbench_cli.errors import EXIT_INTERRUPTED
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+MOMENT = 0.02  # seconds
 Handler = Callable[[int, FrameType | None], object]
 
 
@@ -46,8 +49,27 @@ def raised() -> Iterator[None]:
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    with handled_by(stop):
+    with handled_by(stop), repeated_if_swallowed():
         yield
+
+
+@contextmanager
+def repeated_if_swallowed() -> Iterator[None]:
+    """Python swallows an exception that is raised in a finalizer or in the callback of a weak reference, and calls
+    `sys.unraisablehook`: an interrupt that came there comes again a moment later."""
+    before = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            threading.Timer(MOMENT, signal.raise_signal, [signal.SIGINT]).start()
+        else:
+            before(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 @contextmanager

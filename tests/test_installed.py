@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -31,15 +32,19 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_the_installed_program_does_its_work(python: Any, tmp_path: Path) -> None:
+    outside = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
     def run(*words: str) -> str:
-        done = subprocess.run(
-            [python, "-m", "normbench_cli", *words], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+        command = [python, "-m", "normbench_cli", *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=outside)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     where = [python, "-c", "import normbench_cli; print(normbench_cli.__file__)"]
-    assert "site-packages" in subprocess.run(where, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert (
+        "site-packages"
+        in subprocess.run(where, cwd=tmp_path, capture_output=True, text=True, check=True, env=outside).stdout
+    )
     assert "ok" in run("doctor")
     assert "finished" in run("train", "--data", "digits:size=8", "--iterations", "2", "--norm", "batchnorm")
     assert "batchnorm" in run("report")

@@ -9,6 +9,7 @@ from typing import Self
 
 from sqlalchemy.orm import Session
 
+from normbench_cli.interrupts import held_back
 from normbench_cli.store.connection import Synchronous, make_engine, translate_errors
 from normbench_cli.store.location import Location
 from normbench_cli.store.sqlite_file import hold_open, sync_log
@@ -46,9 +47,17 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
-        """A transaction that holds the database's only write lock from its first statement on."""
+        """A transaction that holds the database's only write lock from its first statement on.
+
+        An interrupt waits for its end: a statement that is broken off would keep the lock until its traceback is gone.
+        """
         engine = self._engine.execution_options(writes=True)
-        with translate_errors(self.location), Session(engine, expire_on_commit=False) as session, session.begin():
+        with (
+            held_back(),
+            translate_errors(self.location),
+            Session(engine, expire_on_commit=False) as session,
+            session.begin(),
+        ):
             yield session
 
     @contextmanager

@@ -13,7 +13,7 @@ from normbench_cli.store.filter.values import NAMES, looks_like_a_metric
 
 MOST_NESTED = 50  # parentheses
 FREE_TEXT = ("note", "tag", "data")  # settings whose values may hold blanks: sentences, and paths of folders
-PLAIN = re.compile(r"\s*(\w+)\s*=(?!=)\s*((?!['\"]).*\S|)\s*", re.DOTALL)
+PLAIN = re.compile(r"\s*(\w+)\s*=(?!=)\s*((?![\s'\"]).*\S|)\s*", re.DOTALL)
 JOINED = re.compile(r"\s(and|or)\s", re.IGNORECASE)
 BLANKS = re.compile(r"\s*")
 QUOTED = re.compile(r"'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"")

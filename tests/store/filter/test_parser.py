@@ -33,6 +33,8 @@ ROW: dict[str, Any] = {
         "data='folder:path=my pictures (1)' and seed=3",
         "note='trial and error'",
         'note = "trial and error" and seed==3',
+        "norm != '' and note != ''",
+        "act =  'relu'",
         "norm in (batchnorm, popnorm:kappa=8)",
         "norm in(batchnorm,popnorm:kappa=4,remove=none,popnorm:kappa=8)",
         "norm in ('popnorm:kappa=8', bn) AND NOT seed > 3",
