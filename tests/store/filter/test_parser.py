@@ -33,7 +33,7 @@ ROW: dict[str, Any] = {
         "data='folder:path=my pictures (1)' and seed=3",
         "note='trial and error'",
         'note = "trial and error" and seed==3',
-        "norm != '' and note != ''",
+        "note != '' and note =  'trial and error'",
         "act =  'relu'",
         "norm in (batchnorm, popnorm:kappa=8)",
         "norm in(batchnorm,popnorm:kappa=4,remove=none,popnorm:kappa=8)",
