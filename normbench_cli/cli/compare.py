@@ -11,7 +11,6 @@ from normbench_cli.cli._document import print_document
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import hint, print_json
 from normbench_cli.errors import EXIT_OK
-from normbench_cli.reporting import files
 
 VALUES, FILES = _options.VALUES_PANEL, _options.FILES_PANEL
 HELP_OF_A = "A run, by id or the beginning of one, or a filter: norm=batchnorm, 'norm=popnorm and act=relu'."
@@ -60,7 +59,7 @@ def compare_two(
       normbench compare d322c4f1 5e81
       normbench compare norm=batchnorm 'norm=popnorm:kappa=4 and seed<10' --metric test/accuracy --format html
     """
-    from normbench_cli.reporting import compare
+    from normbench_cli.reporting import compare, files
 
     formats = files.parse_formats(form)
     made = compare.compare(compare.CompareQuery((a, b), metric or [], curve or [], kind), common.db)

@@ -13,7 +13,6 @@ from normbench_cli.cli._document import print_document
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import hint, print_json
 from normbench_cli.errors import EXIT_OK
-from normbench_cli.reporting import files
 
 RUNS, VALUES, FILES = "Which runs", _options.VALUES_PANEL, _options.FILES_PANEL
 Names = list[str] | None
@@ -123,7 +122,7 @@ def report(
       normbench report --by norm,act --across data --baseline batchnorm --where 'seed<10' --format latex
       normbench report --where norm=popnorm --at 50% --curve train/loss
     """
-    from normbench_cli.reporting import export, query, render, report
+    from normbench_cli.reporting import export, files, query, render, report
 
     paths.set_plot_cache()
     formats = files.parse_formats(form if form is not None else "" if common.json else "md")

@@ -22,7 +22,6 @@ from normbench_cli.errors import EXIT_ERROR, EXIT_OK, UsageError
 from normbench_cli.experiments.result import run_json
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.store.errors import NoDatabase
-from normbench_cli.store.filter import parse_where
 from normbench_cli.store.status import STATUSES
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def list_runs(
     """
     if status is not None and status not in STATUSES:
         raise UsageError(f"'{status}' is not the status of a run", suggest(status, list(STATUSES)))
-    accepted = parse_where(where or [])
+    accepted = store.filter.parse_where(where or [])
     try:
         with store.Store.open(common.db, write=False) as opened:
             found = store.queries.runs_frame(opened, status=status, tag=tag, where=accepted)

@@ -24,10 +24,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from normbench_cli.store import backup, check, location, queries, schema, upgrade
+    from normbench_cli.store import backup, check, filter, location, queries, schema, upgrade
     from normbench_cli.store.store import Store
 
-__all__ = ["Store", "backup", "check", "location", "queries", "schema", "upgrade"]
+__all__ = ["Store", "backup", "check", "filter", "location", "queries", "schema", "upgrade"]
 
 
 def __getattr__(name: str) -> object:

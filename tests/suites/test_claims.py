@@ -9,7 +9,7 @@ import pytest
 
 from normbench_cli import suites
 from normbench_cli.errors import UsageError
-from normbench_cli.suites.claims import TESTS, read_claims
+from normbench_cli.suites.read_claims import TESTS, read_claims
 from normbench_cli.suites.scales import paper_config
 from tests.suites.test_suites import PRINTED
 

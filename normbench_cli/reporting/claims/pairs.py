@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from normbench_cli.suites.claims import Settings
+from normbench_cli.suites.read_claims import Settings
 
 BLOCK = ("act", "data", "model", "norm", "objective", "seed", "weight_decay")  # what may differ between runs of suites
 
