@@ -169,7 +169,7 @@ def try_for_real(config: RunConfig, data: ImageData | GraphData) -> nn.Module:
             forward_once(network, config, data)
         except UsageError:
             raise
-        except Exception as error:
+        except Exception as error:  # a layer of the user's own may fail in any way
             names = f"{config.model} with norm {config.norm} and act {config.act}"
             raise UsageError(f"{names} cannot take {config.data}: {first_sentence(error)}") from error
     return network.to("meta")

@@ -202,3 +202,10 @@ def test_a_file_is_listed_as_open_only_while_it_is(path: Path) -> None:
     with hold_open(path), hold_open(path):
         assert [path.resolve()] * 2 == OPEN_FILES
     assert OPEN_FILES == []
+
+
+def test_a_file_that_ends_within_its_header_is_truncated(tmp_path: Path) -> None:
+    path = tmp_path / "normbench.db"
+    path.write_bytes(b"SQLite format 3\0".ljust(99, b"\0"))
+    with pytest.raises(DatabaseError, match="is truncated: 99 of"):
+        file_version(path)
