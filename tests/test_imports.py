@@ -36,7 +36,8 @@ ANYONE = {
 COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions", "schedules"}
 MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
     "__main__": {"cli"},
-    "cli": {"experiments", "reporting", "store", "suites"},
+    "cli": {"experiments", "nightly", "reporting", "store", "suites"},
+    "nightly": {"experiments", "reporting", "store"},
     "experiments": {"build", "corruptions", "datasets", "engine", "measure", "store", "suites", "device", "operations"},
     "build": {*COMPONENTS, "engine", "measure", "device", "operations"},
     "engine": {"measure", "device", "model_state"},

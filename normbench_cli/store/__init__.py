@@ -1,12 +1,15 @@
 """The results database: runs, what they measured, and where they ran.  Never imports torch.
 
-Four tables (`schema`)::
+Seven tables (`schema`)::
 
     environments   the facts of code and machine      a row per distinct set of facts, shared by runs
     runs           what a run was asked to do,        many runs to an environment
                    its status, its process
     metrics        one measured value a row           many rows to a run; deleted with it
     samples        a chunk of a raw series a row      many rows to a run; deleted with it
+    nights         one execution of a nightly suite
+    night_values   one value that a night measured    many rows to a night; deleted with it
+    night_decisions  a baseline accepted, a mute      a row a decision
 
 Values are long: a metric row has the run, epoch, step, split, name, condition (an attack, a fold) and the value.  Rows
 are only added, and the last row of a name counts; `queries` gives them as DataFrames.

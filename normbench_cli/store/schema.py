@@ -29,7 +29,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from normbench_cli.store.errors import DamagedValue
 
-HEAD = "0002"
+HEAD = "0003"
 VERSION_TABLE = "normbench_schema_version"  # Alembic's default name may belong to another program
 
 RowId = BigInteger().with_variant(Integer, "sqlite")
@@ -175,3 +175,59 @@ class SeriesChunk(Base):
     first_step: Mapped[int]
     count: Mapped[int]
     data: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class Night(Base):
+    """One execution of a nightly suite; `verdict` is what it came to."""
+
+    __tablename__ = "nights"
+
+    id: Mapped[str] = mapped_column(String(8), primary_key=True)
+    suite: Mapped[str] = mapped_column(String(500), index=True)
+    day: Mapped[str] = mapped_column(String(10))  # the local date on which it began, 2026-01-31
+    status: Mapped[str] = mapped_column("state", String(20))  # one of NIGHT_STATUSES
+    message: Mapped[str] = mapped_column(Text)
+    revision: Mapped[str] = mapped_column(String(64))  # of the code; empty outside of a checkout
+    verdict: Mapped[dict[str, Any]] = mapped_column(JSON)
+    started_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    heartbeat_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    finished_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    host: Mapped[str] = mapped_column(String(255))
+    pid: Mapped[int]
+    process_started: Mapped[float] = mapped_column(Double)
+    environment_id: Mapped[int] = mapped_column(ForeignKey("environments.id"), index=True)
+
+
+class NightValue(Base):
+    """What a night measured: one metric of one cell.  It outlives the run, which may be deleted."""
+
+    __tablename__ = "night_values"
+    __table_args__ = (Index(None, "cell", "metric"),)
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    night_id: Mapped[str] = mapped_column(ForeignKey("nights.id", ondelete="CASCADE"), index=True)
+    run_id: Mapped[str | None] = mapped_column(ForeignKey("runs.id", ondelete="SET NULL"), index=True)
+    cell: Mapped[str] = mapped_column(String(500))
+    metric: Mapped[str] = mapped_column(String(200))
+    repeat: Mapped[int]  # 0: the night's own measurement; 1, 2, ...: the immediate re-measurement
+    value: Mapped[float] = mapped_column(NanFloat, nullable=True)
+    unit: Mapped[str] = mapped_column(String(20))
+    environment_class: Mapped[str] = mapped_column(String(64))  # hash of hardware, versions and settings
+    recorded_at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
+class NightDecision(Base):
+    """What a person decided about a measurement: a new baseline is accepted, or it is muted until a day."""
+
+    __tablename__ = "night_decisions"
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    kind: Mapped[str] = mapped_column(String(20))  # accept or mute
+    suite: Mapped[str] = mapped_column(String(500))
+    measurement: Mapped[str] = mapped_column(String(700))  # cell and metric
+    environment_class: Mapped[str] = mapped_column(String(64))  # empty: every class
+    until: Mapped[str] = mapped_column(String(10))  # of a mute: the first day on which it counts again; else empty
+    reason: Mapped[str] = mapped_column(Text)
+    author: Mapped[str] = mapped_column(String(255))
+    host: Mapped[str] = mapped_column(String(255))
+    made_at: Mapped[datetime] = mapped_column(UtcDateTime)

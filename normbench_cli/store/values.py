@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -18,7 +18,7 @@ from sqlalchemy.types import TypeEngine
 from normbench_cli.config import TYPES
 from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.schema import Base
-from normbench_cli.store.status import STATUSES
+from normbench_cli.store.status import NIGHT_STATUSES, STATUSES
 
 LONGEST_TEXT = 2**20  # characters
 LARGEST_JSON = 2**22  # characters; lists in lists take twenty times as much memory as their text
@@ -116,8 +116,16 @@ def year_problem(moment: datetime) -> str | None:
     return None if moment.year in YEARS else f"is a time in the year {moment.year}"
 
 
-def status_problem(status: str) -> str | None:
-    return None if status in STATUSES else f"is {shown(status)}, not one of {', '.join(STATUSES)}"
+def one_of(*words: str) -> Rule:
+    return lambda word: None if word in words else f"is {shown(word)}, not one of {', '.join(words)}"
+
+
+def day_problem(text: str) -> str | None:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return f"is {shown(text)}, not a day such as 2026-01-31"
+    return None
 
 
 def step_problem(step: int) -> str | None:
@@ -149,7 +157,10 @@ def shown(value: Any) -> str:
 
 RULES: dict[str, Rule] = {
     "runs.config": settings_problem,
-    "runs.state": status_problem,
+    "runs.state": one_of(*STATUSES),
+    "nights.state": one_of(*NIGHT_STATUSES),
+    "nights.day": day_problem,
+    "night_decisions.kind": one_of("accept", "mute"),
     "samples.first_step": step_problem,
     "samples.count": step_problem,
 }

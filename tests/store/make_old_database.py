@@ -24,8 +24,8 @@ from sqlalchemy import insert
 from normbench_cli.store import Store
 from normbench_cli.store.location import parse_location
 from normbench_cli.store.rows import Row, metric_rows, series_row
-from normbench_cli.store.schema import HEAD, Environment, Metric, Run, SeriesChunk
-from normbench_cli.store.status import STATUSES
+from normbench_cli.store.schema import HEAD, Environment, Metric, Night, NightDecision, NightValue, Run, SeriesChunk
+from normbench_cli.store.status import NIGHT_STATUSES, STATUSES
 from normbench_cli.store.upgrade import upgrade
 
 OLD = Path(__file__).parent / "old"
@@ -85,6 +85,57 @@ def chunks() -> Iterator[Row]:
     yield series_row(run_id("profile", "finished"), "step_time_ms@8x16", [1.0, 1.5, 2.0], None, None)
 
 
+def night_rows() -> Iterator[Row]:
+    for number, status in enumerate(NIGHT_STATUSES):
+        yield {
+            "id": f"0c{number:06x}",
+            "suite": "canary",
+            "day": f"2026-01-{28 + number}",
+            "status": status,
+            "message": "",
+            "revision": f"{number:040x}",
+            "verdict": {"verdict": "fine"} if status == "finished" else {},
+            "started_at": MOMENT + timedelta(days=number),
+            "heartbeat_at": MOMENT + timedelta(days=number, minutes=5),
+            "finished_at": MOMENT + timedelta(days=number, minutes=5) if status == "finished" else None,
+            "host": "laptop",
+            "pid": 4242,
+            "process_started": 1769860000.5,
+            "environment_id": 1,
+        }
+
+
+def night_value_rows() -> Iterator[Row]:
+    runs = (run_id("profile", "finished"), None)  # the second has been deleted
+    for night, run, (repeat, value) in product(night_rows(), runs, enumerate((1.5, float("nan"), float("inf")))):
+        yield {
+            "night_id": night["id"],
+            "run_id": run,
+            "cell": "popnorm 8x16" if run else "augnorm 8x16",
+            "metric": "step_time_ms",
+            "repeat": repeat,
+            "value": value,
+            "unit": "ms",
+            "environment_class": f"{1:016x}",
+            "recorded_at": MOMENT,
+        }
+
+
+def decision_rows() -> Iterator[Row]:
+    for kind, until in (("accept", ""), ("mute", "2026-02-28")):
+        yield {
+            "kind": kind,
+            "suite": "canary",
+            "measurement": "popnorm 8x16 step_time_ms",
+            "environment_class": "" if kind == "mute" else f"{1:016x}",
+            "until": until,
+            "reason": "it's slower, and right",
+            "author": "somebody",
+            "host": "laptop",
+            "made_at": MOMENT,
+        }
+
+
 def make_database(path: Path) -> None:
     upgrade(parse_location(str(path)))
     with Store.open(str(path), sweep=False) as store, store.writing() as session:
@@ -95,6 +146,9 @@ def make_database(path: Path) -> None:
         session.execute(insert(Run), list(run_rows()))
         session.execute(insert(Metric), [row | {"recorded_at": MOMENT} for row in metrics()])
         session.execute(insert(SeriesChunk), list(chunks()))
+        session.execute(insert(Night), list(night_rows()))
+        session.execute(insert(NightValue), list(night_value_rows()))
+        session.execute(insert(NightDecision), list(decision_rows()))
 
 
 def make_sql() -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Column
+from sqlalchemy import Column, insert
 
 import normbench_cli as nb
 from normbench_cli.errors import DatabaseError
@@ -20,8 +20,9 @@ from normbench_cli.store.check import check_database
 from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.queries import metrics_frame, runs_frame, series
 from normbench_cli.store.rows import MOST_VALUES, pack, unpack
-from normbench_cli.store.schema import Base
+from normbench_cli.store.schema import Base, Night, NightDecision, NightValue
 from normbench_cli.store.values import LARGEST_JSON, kind_of, read_json
+from tests.store.make_old_database import decision_rows, night_rows, night_value_rows
 
 Enter = Callable[..., str]
 COLUMNS = [column for table in Base.metadata.tables.values() for column in table.columns]
@@ -34,7 +35,9 @@ WRONG: dict[type, list[Any]] = {
     bytes: ["text", b"no zlib", zlib.compress(b"\0" * 100)],
 }
 WRONG_TIMES: list[Any] = ["yesterday", "2026-13-01 00:00:00", "0001-01-01 00:00:00.000000", b"\0", 2.5]
-ROW_NUMBERS = {"environments.id", "metrics.id", "samples.id"}  # SQLite itself keeps these whole numbers
+ROW_NUMBERS = {
+    f"{name}.id" for name in ("environments", "metrics", "samples", "night_values", "night_decisions")
+}  # SQLite itself keeps these whole numbers
 
 
 def change(path: Path, statement: str, *values: Any) -> None:
@@ -49,6 +52,10 @@ def test_a_wrong_value_of_any_column_is_found_and_named(
 ) -> None:
     run_id = enter(metrics={"test/accuracy": 0.5})
     store.record(run_id, {}, step=3, series={"lr": [1.0, 2.0, 3.0]})
+    with store.writing() as session:
+        session.execute(insert(Night), next(night_rows()) | {"environment_id": store.find(run_id).environment_id})
+        session.execute(insert(NightValue), next(night_value_rows()) | {"run_id": run_id})
+        session.execute(insert(NightDecision), next(decision_rows()))
     assert not check_database(store).problems
     for value in WRONG.get(kind_of(column), WRONG_TIMES):
         with closing(sqlite3.connect(file)) as connection:

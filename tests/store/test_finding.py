@@ -108,7 +108,12 @@ def test_the_health_of_a_database(store: Store, enter: Enter) -> None:
         session.execute(changed.values(host="elsewhere", heartbeat_at=now() - timedelta(hours=2)))
     health = check_database(store)
     assert (health.version, health.problems, health.zombies) == (HEAD, [], [dead])
-    assert health.rows == {"environments": 1, "runs": 2, "metrics": 3, "samples": 1}
+    assert {name: count for name, count in health.rows.items() if count} == {
+        "environments": 1,
+        "runs": 2,
+        "metrics": 3,
+        "samples": 1,
+    }
     assert store.find(dead).status == "running"
 
 

@@ -1,0 +1,83 @@
+"""What nights measured: one series a measurement, and what the gate finds in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+Kind = Literal["time", "memory", "accuracy", "solver"]
+Status = Literal[
+    "fine",
+    "suspected",  # outside its band, and not measured again yet
+    "regression",
+    "improvement",
+    "too short",  # too few nights to judge
+    "new baseline",  # the first night of a class, or the first after a baseline was accepted
+]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One metric of one cell of a nightly suite.
+
+    exact: two nights of the same code agree to the last digit, so that any difference counts.
+    """
+
+    cell: str
+    metric: str
+    kind: Kind
+    higher_is_better: bool = False
+    exact: bool = False
+    unit: str = ""
+
+    @property
+    def name(self) -> str:
+        """Unique in a suite: what `nightly accept` and `nightly mute` take."""
+        return f"{self.cell} {self.metric}"
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one night measured.
+
+    environment_class: the hash of hardware, versions and settings; points are compared within one.  revision: the
+    commit of the code, empty outside of a checkout.  again: the values of the immediate re-measurement, if there was
+    one.
+    """
+
+    night: str
+    day: date
+    value: float
+    environment_class: str = ""
+    revision: str = ""
+    again: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Series:
+    """All points of a measurement, oldest first, of one class since its baseline."""
+
+    measurement: Measurement
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the gate says about the last point of a series.
+
+    low, high: the band that it was compared with.  change: last over expected, minus 1.  since: the first night of the
+    present level, where a change point was found; before, after: the revisions between which it changed.
+    """
+
+    measurement: Measurement
+    status: Status
+    value: float
+    expected: float = float("nan")
+    low: float = float("nan")
+    high: float = float("nan")
+    change: float = float("nan")
+    since: date | None = None
+    before: str = ""
+    after: str = ""
+    reason: str = ""
