@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
@@ -20,6 +21,7 @@ SPECIAL = {
     "-": "{-}",  # two hyphens would become a dash
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
+MINUS = re.compile(r"(?<![\w-])-(?=\.?\d)")
 PACKAGES = r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}"
 
 
@@ -64,7 +66,9 @@ def cell(one: Cell) -> str:
 
 
 def escape(text: str) -> str:
-    return "".join(SPECIAL.get(sign, sign) for sign in comment(text))
+    """Text as LaTeX prints it; the hyphen before a number becomes a minus sign."""
+    pieces = MINUS.split(comment(text))
+    return "$-$".join("".join(SPECIAL.get(sign, sign) for sign in piece) for piece in pieces)
 
 
 def comment(text: str) -> str:
