@@ -14,7 +14,6 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from normbench_cli.errors import UsageError
 
-
 MOST_CHOICES, NEAREST_CHOICES = 40, 10  # an error lists so many words; of more than that, the nearest
 
 
