@@ -12,7 +12,7 @@ from sqlalchemy.exc import DatabaseError as SqlError
 from sqlalchemy.exc import IntegrityError, NoSuchModuleError
 
 from normbench_cli.errors import DatabaseError
-from normbench_cli.store.errors import CHOOSE_ANOTHER
+from normbench_cli.store.errors import CHOOSE_ANOTHER, RefusedRow
 from normbench_cli.store.file_errors import SQLITE_ERRORS, unusable
 from normbench_cli.store.location import Location
 from normbench_cli.store.schema import VERSION_TABLE, Base
@@ -93,7 +93,8 @@ def translate_errors(location: Location) -> Iterator[None]:
     try:
         yield
     except (SqlError, *SQLITE_ERRORS) as error:
-        raise DatabaseError(*error_message(location, error)) from error
+        kind = RefusedRow if isinstance(error, IntegrityError) else DatabaseError
+        raise kind(*error_message(location, error)) from error
 
 
 def error_message(location: Location, error: SqlError | sqlite3.Error | UnicodeDecodeError) -> tuple[str, str]:

@@ -1,0 +1,262 @@
+"""While a database cannot be written its runs go on: nothing is lost, nothing is there twice, and it is said once."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from normbench_cli.errors import DatabaseError
+from normbench_cli.store import Store, recorder
+from normbench_cli.store.recorder import Recorder
+from normbench_cli.store.spool import pending
+from tests.faults import FAULTS, gone, largest_file, locked, small_disk
+
+ROWS = (
+    "SELECT epoch, step, split, condition, name, ifnull(value, 'nan'), unit FROM metrics ORDER BY id",
+    "SELECT epoch, name, first_step, count, hex(data) FROM samples ORDER BY id",
+    "SELECT state, message, details FROM runs",
+)
+ReadRows = Callable[[Path, str], list[tuple[Any, ...]]]
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PATIENCE", "LESS_PATIENCE"):
+        monkeypatch.setattr(recorder, name, 0.02)
+    monkeypatch.setattr(recorder, "SECONDS_BETWEEN_TRIES", 0)
+
+
+@pytest.fixture
+def database(home: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A database outside of the home folder; on a small disk where the fault is a full one."""
+    home.mkdir()
+    folder = tmp_path / "lab"
+    callspec = getattr(request.node, "callspec", None)
+    with small_disk(folder) if callspec and callspec.params.get("fault") == "full" else nullcontext():
+        folder.mkdir(exist_ok=True)
+        yield folder / "results.db"
+
+
+def run_in(store: Store) -> str:
+    return store.begin({"norm": "bn"}, "f", {}, argv=[], details={"data": "digits"})
+
+
+def write_all(store: Store, run_id: str, *, first: int = 1, last: int = 6, end: bool = True) -> None:
+    """What a run writes: epochs, a remark, details, its end."""
+    for epoch in range(first, last + 1):
+        values = {"train/loss": 1 / epoch, "test/loss@bim": math.nan}
+        store.record(run_id, values, epoch=epoch, step=2 * epoch, series={"lr": [0.1, epoch]})
+        store.heartbeat(run_id)
+    if end:
+        store.add_remark(run_id, "a remark")
+        store.add_details(run_id, {"norm_layers": [1, 2]})
+        store.end(run_id, "finished", "done")
+
+
+@pytest.fixture
+def undisturbed(tmp_path: Path, rows: ReadRows) -> list[list[tuple[Any, ...]]]:
+    path = tmp_path / "undisturbed.db"
+    with Store.open(str(path)) as store:
+        write_all(store, run_in(store))
+    return [rows(path, query) for query in ROWS]
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+
+
+def spools(*folders: Path) -> list[Path]:
+    return [path for folder in folders for path in folder.rglob("*.spool*")]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("recovers", ["while it runs", "later"])
+def test_after_a_fault_the_rows_are_those_of_an_undisturbed_run(
+    fault: str,
+    recovers: str,
+    database: Path,
+    tmp_path: Path,
+    undisturbed: list[Any],
+    rows: ReadRows,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = Store.open(str(database))
+    with store.hold_open():
+        run_id = run_in(store)
+        write_all(store, run_id, last=2, end=False)
+        with FAULTS[fault](database):
+            write_all(store, run_id, first=3, last=4, end=False)
+            if recovers == "later":
+                write_all(store, run_id, first=5)
+                store.close()
+            (spool,) = spools(tmp_path)
+            (said,) = lines(caplog)
+        if recovers == "while it runs":
+            write_all(store, run_id, first=5)
+            store.close()
+    where = database.parent if fault in ("locked", "read-only file") else tmp_path / "home" / "spool"
+    assert (spool.parent, store.lost(run_id)) == (where, "")
+    assert f"run {run_id} goes on, and its records are kept in {spool}" in said
+    with Store.open(str(database)):
+        pass
+    assert [rows(database, query) for query in ROWS] == undisturbed
+    assert len(lines(caplog)) == 2
+    assert "recorded" in lines(caplog)[1]
+    assert (spools(tmp_path), (tmp_path / "home" / "spool").exists()) == ([], False)
+
+
+@pytest.mark.parametrize("fault", ["full"])
+def test_what_fits_nowhere_waits_in_memory_and_is_named(
+    fault: str,
+    database: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    rows: ReadRows,
+    undisturbed: Any,
+) -> None:
+    """The full disk has all three places of a spool file."""
+    for name in ("NORMBENCH_HOME", "TMPDIR"):
+        monkeypatch.setenv(name, str(database.parent / name))
+        (database.parent / name).mkdir()
+    with Store.open(str(database)) as store:
+        run_id = run_in(store)
+        with FAULTS[fault](database):
+            assert store.sync()
+            write_all(store, run_id)
+            assert not store.sync()
+            assert store.lost(run_id).startswith(
+                "12 values of epochs 1-6, 6 pieces of series, its details, the remark 'a remark' and the status "
+                f"finished of run {run_id} could be written nowhere: the database {database} could not be written"
+            )
+            assert [line.rpartition("kept ")[2] for line in lines(caplog)] == ["in memory, as no file can be written"]
+    assert [rows(database, query) for query in ROWS] == undisturbed
+
+
+def test_a_limit_on_the_size_of_files_is_a_full_disk(home: Path, rows: ReadRows, undisturbed: Any) -> None:
+    with Store.open() as store:
+        run_id = run_in(store)
+        with largest_file(4000):
+            write_all(store, run_id)
+            assert store.lost(run_id) == ""
+    assert [rows(home / "normbench.db", query) for query in ROWS] == undisturbed
+
+
+def test_a_spool_file_that_cannot_grow_is_continued_elsewhere(database: Path, home: Path, rows: ReadRows) -> None:
+    with Store.open(str(database)) as store:
+        run_id = run_in(store)
+        with locked(database):
+            write_all(store, run_id, last=2, end=False)
+            (beside,) = spools(database.parent)
+            beside.chmod(0o400)
+            with FAULTS["read-only folder"](beside):
+                write_all(store, run_id, first=3, last=4, end=False)
+            (other,) = spools(home)
+            assert other.stat().st_size > beside.stat().st_size
+    assert spools(database.parent, home) == []
+    assert rows(database, "SELECT count(*), count(DISTINCT step) FROM metrics") == [(8, 4)]
+
+
+def test_a_folder_that_disappeared_is_not_made_again(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database's folder, and in another place of the same name as the home folder's, there is now another one."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    with Store.open() as store:
+        run_id = run_in(store)
+        with gone(home):
+            home.mkdir()
+            write_all(store, run_id, last=1, end=False)
+            assert list(home.iterdir()) == []
+            assert len(spools(tmp_path / "tmp")) == 1
+            home.rmdir()
+        write_all(store, run_id, first=2)
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_lock_costs_a_training_one_wait_and_then_little(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[float]()
+    real = Store.writing
+
+    def writing(self: Store, patience: float | None = None) -> Any:
+        asked.append(patience or math.inf)
+        return real(self, patience)
+
+    monkeypatch.setattr(recorder, "PATIENCE", 0.05)
+    monkeypatch.setattr(recorder, "SECONDS_BETWEEN_TRIES", 3600)
+    with Store.open(str(database)) as store:
+        run_id = run_in(store)
+        with locked(database):
+            monkeypatch.setattr(Store, "writing", writing)
+            write_all(store, run_id)
+    assert asked == [0.05, 0.05, 0.02]  # the first record, the end, and the end of the program
+
+
+def test_a_lost_sign_of_life_is_no_trouble(database: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with Store.open(str(database)) as store:
+        run_id = run_in(store)
+        with locked(database):
+            store.heartbeat(run_id)
+        before = store.find(run_id).heartbeat_at
+        store.heartbeat(run_id)
+        assert store.find(run_id).heartbeat_at > before
+    assert lines(caplog) == []
+
+
+def test_runs_of_others_are_not_spooled(database: Path, tmp_path: Path) -> None:
+    with Store.open(str(database)) as store, Store.open(str(database)) as other:
+        run_id = run_in(store)
+        other.location.__dict__["timeout"] = 0.05
+        with closing(Store(other.location)) as impatient, locked(database):
+            for write in (lambda: impatient.record(run_id, {"a": 1}), lambda: impatient.end(run_id, "failed")):
+                with pytest.raises(DatabaseError, match="being written by another program"):
+                    write()
+    assert spools(tmp_path) == []
+
+
+def test_a_run_that_is_removed_meanwhile_is_an_error_and_leaves_no_spool(database: Path, tmp_path: Path) -> None:
+    with Store.open(str(database)) as store:
+        run_id = run_in(store)
+        with locked(database):
+            store.record(run_id, {"a": 1})
+        with Store.open(str(database)) as other:
+            other.delete([run_id])
+        with pytest.raises(DatabaseError, match="may have been removed meanwhile"):
+            store.record(run_id, {"a": 2})
+    assert spools(tmp_path) == []
+
+
+def test_the_spool_of_a_live_run_is_left_to_it(database: Path, rows: ReadRows) -> None:
+    with Store.open(str(database)) as store:
+        run_id = run_in(store)
+        with locked(database):
+            write_all(store, run_id, last=2, end=False)
+        with Store.open(str(database)) as other:
+            assert [(spool.owner.run, spool.is_live) for spool in pending(other.location)] == [(run_id, True)]
+            assert other.find(run_id).status == "running"
+        assert rows(database, "SELECT * FROM metrics") == []
+    assert rows(database, "SELECT count(*) FROM metrics") == [(4,)]
+
+
+def test_an_error_whose_rows_are_there_all_the_same_does_not_double_them(
+    database: Path, monkeypatch: pytest.MonkeyPatch, rows: ReadRows, undisturbed: Any
+) -> None:
+    """As of a server whose connection ends while it commits."""
+    real = Recorder._commit
+
+    def commit(self: Recorder, *args: Any) -> bool:
+        done = real(self, *args)
+        self._problem = "" if self._waiting else "the connection has ended"
+        return False if not self._waiting else done
+
+    with Store.open(str(database)) as store:
+        run_id = run_in(store)
+        monkeypatch.setattr(Recorder, "_commit", commit)
+        write_all(store, run_id)
+    assert [rows(database, query) for query in ROWS] == undisturbed
