@@ -24,12 +24,13 @@ class Database:
         """synchronous: when SQLite waits for the disk, by default `connection.SYNCHRONOUS`."""
         self.location = location
         self.left_out: dict[str, str] = {}  # rows that a query found damaged, by name, and what is wrong with each
+        self._query = location.read_query  # as it is now: a file that disappears later is not made again
         self._synchronous = synchronous
         self._engine = self._new_engine(location)
         self._impatient: dict[float, Engine] = {}  # engines that wait less for a lock, by seconds
 
     def _new_engine(self, location: Location) -> Engine:
-        return make_engine(location, self.location.read_query, self._synchronous)
+        return make_engine(location, self._query, self._synchronous)
 
     def close(self) -> None:
         for engine in (self._engine, *self._impatient.values()):

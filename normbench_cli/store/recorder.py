@@ -114,7 +114,7 @@ class Recorder:
             return False
         self._problem = ""
         if self._waiting:
-            self._say(f"{self._name} can be written again: {summary(self._waiting)} of run {self.run_id} are recorded")
+            self._say(f"{self._name} can be written again; run {self.run_id} has now {summary(self._waiting)}")
             self._forget()
         return True
 

@@ -28,7 +28,7 @@ def replay(database: Database, patience: float | None = None, run_id: str | None
                 yield from replay_one(database, spool.path, patience)
             except DatabaseError as error:
                 if spool.path not in NAMED:
-                    yield f"{spool.path} keeps {spool.what} of run {spool.owner.run}: {error}"
+                    yield f"still in {spool.path}: {spool.what} of run {spool.owner.run}; {error}"
                 NAMED.add(spool.path)
                 return  # the next would wait as long
 
@@ -48,16 +48,16 @@ def replay_one(database: Database, path: Path, patience: float | None) -> Iterat
             write.unless_recorded(session).execute(session)
     if fits and not spool.damaged:
         remove(path)
-        yield f"{spool.what} of run {owner.run}, kept in {path}, are recorded now"
+        yield f"recorded of run {owner.run}, from {path}: {spool.what}"
         return
     aside = path.with_name(path.name + ASIDE)
     with suppress(OSError):
         path.replace(aside)
     if fits:
-        yield f"{spool.what} of run {owner.run} are recorded now; {spool.damaged} damaged lines are left in {aside}"
+        yield f"recorded of run {owner.run}: {spool.what}; {spool.damaged} damaged lines are left in {aside}"
     else:
         why = "is not in the database" if recorder is None else "was continued by another process"
-        yield f"{spool.what} of run {owner.run}, which {why}, are not recorded; they are kept in {aside}"
+        yield f"not recorded, because run {owner.run} {why}: {spool.what}; kept in {aside}"
 
 
 def remove(path: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import closing, contextmanager, nullcontext
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import pytest
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store import Store, recorder
-from normbench_cli.store.recorder import Recorder
 from normbench_cli.store.spool import pending
 from tests.faults import FAULTS, gone, largest_file, locked, small_disk
 
@@ -248,15 +248,17 @@ def test_an_error_whose_rows_are_there_all_the_same_does_not_double_them(
     database: Path, monkeypatch: pytest.MonkeyPatch, rows: ReadRows, undisturbed: Any
 ) -> None:
     """As of a server whose connection ends while it commits."""
-    real = Recorder._commit
+    real, fails = Store.writing, cycle([True, False])
 
-    def commit(self: Recorder, *args: Any) -> bool:
-        done = real(self, *args)
-        self._problem = "" if self._waiting else "the connection has ended"
-        return False if not self._waiting else done
+    @contextmanager
+    def writing(self: Store, patience: float | None = None) -> Iterator[Any]:
+        with real(self, patience) as session:
+            yield session
+        if next(fails):
+            raise DatabaseError("the connection has ended")
 
     with Store.open(str(database)) as store:
         run_id = run_in(store)
-        monkeypatch.setattr(Recorder, "_commit", commit)
+        monkeypatch.setattr(Store, "writing", writing)
         write_all(store, run_id)
     assert [rows(database, query) for query in ROWS] == undisturbed
