@@ -119,6 +119,8 @@ class Store(Recording):
         late = Metric.condition.not_like("fold%") if step is None else Metric.step > (step or -1)
         process = this_process()
         self.replay(run_id=run_id)
+        if left := [spool.path for spool in pending(self.location) if spool.owner.run == run_id]:
+            raise NormbenchError(f"run {run_id} has records in the spool {left[0]}", "wait until they can be recorded")
         with self.writing() as session:
             pid = session.scalar(select(Run.pid).where(Run.id == run_id, Run.status == "running"))
             if pid is not None:  # another process resumed it since this one looked

@@ -95,7 +95,7 @@ def measured(run_id: str, records: Iterable[RecordLike]) -> Write:
         metrics += metric_rows(run_id, record.metrics, record.epoch, record.step)
         for name, numbers in record.series.items():
             series.append(series_row(run_id, name, numbers, record.epoch, record.step))
-    return Write(run_id, metrics, series)
+    return Write(run_id, tuple(metrics), tuple(series))
 
 
 def row_to_json(row: Row) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def write_from_json(run_id: str, content: Mapping[str, Any]) -> Write:
     """The inverse of `Write.to_json`.  A value that its column cannot hold is a `DamagedValue`."""
     try:
         metrics, series = (
-            [row_from_json(table, {**row, "run_id": run_id}) for row in content.get(table.name, [])]
+            tuple(row_from_json(table, {**row, "run_id": run_id}) for row in content.get(table.name, []))
             for table in (METRICS, SERIES)
         )
         details = content.get("details", {})
