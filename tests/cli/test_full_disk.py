@@ -45,7 +45,7 @@ def test_a_run_whose_checkpoint_does_not_fit_goes_on_and_says_so_once(
         ended = normbench(*WORDS, "--set", "checkpoint_minutes=0", "-q")
     assert ended.code == 0, ended.err
     first, last = [record.getMessage() for record in caplog.records if "checkpoint" in record.name]
-    assert re.search(r"goes on without new checkpoints: .*-000000001\.pt cannot be written: File too large", first)
+    assert re.search(r"goes on without new checkpoints: .*-000000000\.pt cannot be written: File too large", first)
     assert re.search(r"has no final checkpoint: .*-000000002\.pt cannot be .* \([\d,]+ bytes missing\)", last)
     assert "sound" in normbench("db", "check").out
     assert " finished " in normbench("runs", "list").out

@@ -10,6 +10,7 @@ import warnings
 from contextlib import closing
 from datetime import timedelta
 from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,16 @@ GAPS = (  # epochs are recorded in order, a value and a piece of a series each
 )
 
 
-def write_runs(database: Path, ended: Path) -> None:
+def write_run(store: Store) -> str:
+    run_id = store.begin({}, "f", {}, argv=[])
+    for epoch in range(1, EPOCHS + 1):
+        series = {"lr": [float(epoch)] * 50}
+        store.record(run_id, {"train/loss": 1 / epoch}, epoch=epoch, step=50 * epoch, series=series)
+    store.end(run_id, "finished")
+    return run_id
+
+
+def write_runs(database: Path, ended: Path, ready: Event) -> None:
     """Record run after run until killed.  The id of each that has ended goes into a file."""
     recorder.PATIENCE = recorder.LESS_PATIENCE = 0.01
     store_module.PATIENCE = 0.5
@@ -42,37 +52,42 @@ def write_runs(database: Path, ended: Path) -> None:
     handle = os.open(ended, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     while True:
         with Store.open(str(database)) as store, store.hold_open():
+            ready.set()
             for _ in range(5):
-                run_id = store.begin({}, "f", {}, argv=[])
-                for epoch in range(1, EPOCHS + 1):
-                    series = {"lr": [float(epoch)] * 50}
-                    store.record(run_id, {"train/loss": 1 / epoch}, epoch=epoch, step=50 * epoch, series=series)
-                store.end(run_id, "finished")
+                run_id = write_run(store)
                 if not store.lost(run_id):
                     os.write(handle, f"{run_id}\n".encode())
 
 
-def start_writer(database: Path, ended: Path) -> BaseProcess:
-    process: BaseProcess = FORK.Process(target=write_runs, args=(database, ended))
+def start_writer(database: Path, ended: Path) -> tuple[BaseProcess, Event]:
+    ready: Event = FORK.Event()
+    process: BaseProcess = FORK.Process(target=write_runs, args=(database, ended, ready))
     with warnings.catch_warnings():  # about threads, which are idle and hold no locks
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
-    return process
+    return process, ready
 
 
-def kill_writers(database: Path, ended: Path, kills: int) -> int:
-    """Kill so many writers, a third of them while another program holds the lock; how many spools were left."""
-    rng, spooled = random.Random(kills), 0
+def kill_writers(database: Path, ended: Path, kills: int, run_seconds: float) -> int:
+    """Kill writers in turn while they record, while another program holds the lock, and while they open the database,
+    which records what the one before has left; how many have left a spool."""
+    rng, spooled, opening = random.Random(kills), 0, 0.1
     for number in range(kills):
-        process = start_writer(database, ended)
+        began = time.monotonic()
+        process, ready = start_writer(database, ended)
         with closing(sqlite3.connect(database, timeout=60, isolation_level=None)) as stranger:
-            if number % 3 == 0:
-                time.sleep(rng.uniform(0.03, 0.12))
-                stranger.execute("BEGIN IMMEDIATE")
-            time.sleep(rng.uniform(0, 0.15))
+            if number % 3 < 2:
+                assert ready.wait(60)
+                opening = time.monotonic() - began
+                time.sleep(rng.uniform(0, 3) * run_seconds)
+                if number % 3 == 1:
+                    stranger.execute("BEGIN IMMEDIATE")
+                    time.sleep(rng.uniform(0.3, 3) * run_seconds)
+            else:
+                time.sleep(rng.uniform(0, opening))
             process.kill()
             process.join()
-        spooled += len(list(database.parent.glob("*.spool")))
+        spooled += number % 3 == 1 and bool(list(database.parent.glob("*.spool")))
         assert integrity(database) == ["ok"], number
     return spooled
 
@@ -80,8 +95,12 @@ def kill_writers(database: Path, ended: Path, kills: int) -> int:
 @pytest.mark.parametrize("kills", [9, pytest.param(300, marks=pytest.mark.slow)])
 def test_after_any_kill_the_database_is_whole(home: Path, kills: int) -> None:
     database, ended = home / "normbench.db", home / "ended"
-    Store.open().close()
-    spooled = kill_writers(database, ended, kills)
+    with Store.open() as store:
+        write_run(store)
+        began = time.monotonic()
+        write_run(store)
+        run_seconds = time.monotonic() - began
+    spooled = kill_writers(database, ended, kills, min(run_seconds, 0.2))
     with Store.open() as store:
         store.sweep(grace=timedelta(0))
         assert pending(store.location) == []

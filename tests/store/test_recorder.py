@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
+from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -212,11 +213,11 @@ def test_a_lost_sign_of_life_is_no_trouble(database: Path, caplog: pytest.LogCap
 def test_runs_of_others_are_not_spooled(database: Path, tmp_path: Path) -> None:
     with Store.open(str(database)) as store, Store.open(str(database)) as other:
         run_id = run_in(store)
-        other.location.__dict__["timeout"] = 0.05
-        with closing(Store(other.location)) as impatient, locked(database):
-            for write in (lambda: impatient.record(run_id, {"a": 1}), lambda: impatient.end(run_id, "failed")):
-                with pytest.raises(DatabaseError, match="being written by another program"):
-                    write()
+        with closing(Store(replace(other.location, timeout=0.05))) as impatient, locked(database):
+            with pytest.raises(DatabaseError, match="being written by another program"):
+                impatient.record(run_id, {"a": 1})
+            with pytest.raises(DatabaseError, match="being written by another program"):
+                impatient.end(run_id, "failed")
     assert spools(tmp_path) == []
 
 
