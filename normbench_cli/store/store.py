@@ -12,13 +12,13 @@ from sqlalchemy.orm import Session
 from normbench_cli import paths
 from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import NormbenchError
+from normbench_cli.store import recorder
 from normbench_cli.store.connection import Synchronous, version_of
 from normbench_cli.store.errors import SEE_CHECK, DamagedValue, NoDatabase
 from normbench_cli.store.location import parse_location
 from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.processes import GRACE, is_gone, this_process
 from normbench_cli.store.reading import RUNS, AnyRow, fetch, fetch_each, fetch_run
-from normbench_cli.store.recorder import LESS_PATIENCE, PATIENCE
 from normbench_cli.store.recording import Recording
 from normbench_cli.store.replay import remove
 from normbench_cli.store.rows import now
@@ -66,7 +66,7 @@ class Store(Recording):
             upgrade(found)
         store = cls(found, synchronous)
         if sweep:
-            store.replay(PATIENCE if write else LESS_PATIENCE)
+            store.replay(recorder.PATIENCE if write else recorder.LESS_PATIENCE)
             if found.writable:
                 store.sweep()
         return store

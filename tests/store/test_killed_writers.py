@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import sqlite3
 import time
 import warnings
@@ -16,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from normbench_cli.store import Store, recorder
-from normbench_cli.store import store as store_module
 from normbench_cli.store.spool import pending
 from tests.faults import integrity
 from tests.killing import CAN_FORK, FORK
@@ -30,8 +30,8 @@ TWICE = (
 )
 GAPS = (  # epochs are recorded in order, a value and a piece of a series each
     "SELECT run_id FROM metrics GROUP BY run_id HAVING max(epoch) != count(*)",
-    f"SELECT id FROM runs WHERE state = 'finished' AND {EPOCHS} != (SELECT count(*) FROM metrics WHERE run_id = id)",
-    f"SELECT id FROM runs WHERE state = 'finished' AND {EPOCHS} != (SELECT count(*) FROM samples WHERE run_id = id)",
+    f"SELECT id FROM runs WHERE state = 'finished' AND {EPOCHS} != (SELECT count(*) FROM metrics WHERE run_id = runs.id)",
+    f"SELECT id FROM runs WHERE state = 'finished' AND {EPOCHS} != (SELECT count(*) FROM samples WHERE run_id = runs.id)",
 )
 
 
@@ -46,13 +46,12 @@ def write_run(store: Store) -> str:
 
 def write_runs(database: Path, ended: Path, ready: Event) -> None:
     """Record run after run until killed.  The id of each that has ended goes into a file."""
-    recorder.PATIENCE = recorder.LESS_PATIENCE = 0.01
-    store_module.PATIENCE = 0.5
     recorder.SECONDS_BETWEEN_TRIES = 0
     handle = os.open(ended, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     while True:
         with Store.open(str(database)) as store, store.hold_open():
             ready.set()
+            recorder.PATIENCE = recorder.LESS_PATIENCE = 0.01
             for _ in range(5):
                 run_id = write_run(store)
                 if not store.lost(run_id):
@@ -87,6 +86,7 @@ def kill_writers(database: Path, ended: Path, kills: int, run_seconds: float) ->
                 time.sleep(rng.uniform(0, opening))
             process.kill()
             process.join()
+            assert process.exitcode == -signal.SIGKILL, number
         spooled += number % 3 == 1 and bool(list(database.parent.glob("*.spool")))
         assert integrity(database) == ["ok"], number
     return spooled

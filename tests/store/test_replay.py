@@ -27,7 +27,6 @@ COUNTS = "SELECT count(*), count(DISTINCT epoch), count(DISTINCT run_id) FROM me
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PATIENCE", "LESS_PATIENCE"):
         monkeypatch.setattr(recorder, name, 0.02)
-        monkeypatch.setattr(f"normbench_cli.store.store.{name}", 0.02)
 
 
 @pytest.fixture
@@ -187,7 +186,7 @@ def test_processes_that_record_spools_at_once_record_each_once(
     for _ in range(3):
         leave()
     for name in ("PATIENCE", "LESS_PATIENCE"):
-        monkeypatch.setattr(f"normbench_cli.store.store.{name}", 30)
+        monkeypatch.setattr(recorder, name, 30)
     start = FORK.Barrier(3)
 
     def work() -> None:
