@@ -28,10 +28,11 @@ TWICE = (
     "SELECT * FROM metrics GROUP BY run_id, epoch, step, split, name, condition HAVING count(*) > 1",
     "SELECT * FROM samples GROUP BY run_id, name, first_step HAVING count(*) > 1",
 )
+FINISHED = "SELECT id FROM runs WHERE state = 'finished' AND "
 GAPS = (  # epochs are recorded in order, a value and a piece of a series each
     "SELECT run_id FROM metrics GROUP BY run_id HAVING max(epoch) != count(*)",
-    f"SELECT id FROM runs WHERE state = 'finished' AND {EPOCHS} != (SELECT count(*) FROM metrics WHERE run_id = runs.id)",
-    f"SELECT id FROM runs WHERE state = 'finished' AND {EPOCHS} != (SELECT count(*) FROM samples WHERE run_id = runs.id)",
+    f"{FINISHED} {EPOCHS} != (SELECT count(*) FROM metrics WHERE run_id = runs.id)",
+    f"{FINISHED} {EPOCHS} != (SELECT count(*) FROM samples WHERE run_id = runs.id)",
 )
 
 
