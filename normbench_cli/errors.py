@@ -16,7 +16,8 @@ class NormbenchError(Exception):
     exit_code = EXIT_ERROR
 
     def __init__(self, what: str, do: str = "") -> None:
-        super().__init__(f"{what.rstrip('.')}; {do}" if do else what)
+        self.what = what.rstrip(".")
+        super().__init__(f"{self.what}; {do}" if do else what)
 
 
 class UsageError(NormbenchError):

@@ -9,7 +9,7 @@ import typer
 from normbench_cli import interrupts, store
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.cli._output import echo, print_json, print_table
-from normbench_cli.errors import EXIT_OK, UsageError
+from normbench_cli.errors import EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry.spec import split_list
 
 DEFAULT_NORM = "popnorm"
@@ -90,10 +90,13 @@ def profile(
     )
     with interrupts.raised(), store.Store.open(common.db) as opened:
         outcome = use_case.run_profile(plan, opened)
+        lost = outcome.pop("lost")
     if common.json:
         print_json(outcome)
     else:
         print_profile(outcome["results"])
+    if lost:
+        raise NormbenchError("; ".join(lost), "keep what was printed, or profile again")
     return EXIT_OK
 
 

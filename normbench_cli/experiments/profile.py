@@ -126,7 +126,7 @@ def plan_profile(
 
 
 def run_profile(plan: ProfilePlan, store: Store) -> dict[str, Any]:
-    """Measure everything, record every raw sample, and give the environment and the results."""
+    """Measure everything, record every raw sample, and give the environment, the results and what of them is lost."""
     paths.set_compile_cache()
     facts = environment(plan.device)
     results: list[Row] = []
@@ -139,7 +139,9 @@ def run_profile(plan: ProfilePlan, store: Store) -> dict[str, Any]:
             results += measure_place(plan, place, workloads, run_ids, store, heartbeat)
         for run_id in run_ids.values():
             store.end(run_id, "finished")
-    return {"environment": facts, "results": results}
+    store.flush()
+    lost = [sentence for run_id in run_ids.values() if (sentence := store.lost(run_id))]
+    return {"environment": facts, "results": results, "lost": lost}
 
 
 def begin_contender(config: ResolvedConfig, plan: ProfilePlan, store: Store, facts: dict[str, Any]) -> str:

@@ -14,7 +14,9 @@ Seven tables (`schema`)::
 Values are long: a metric row has the run, epoch, step, split, name, condition (an attack, a fold) and the value.  Rows
 are only added, and the last row of a name counts; `queries` gives them as DataFrames.
 
-`Store` (`store`) writes: every method is one short transaction, so that runs side by side do not wait for each other.
+`Store` (`store`, `recording`) writes: every method is one short transaction, so that runs side by side do not wait for
+each other.  While the database cannot be written, a run's `recorder` keeps its `writes` in a `spool_file`; `spool`
+finds these files, `replay` records them.
 `values` says what a value of each column may be, and `reading` reads rows of which any value may be damaged.
 `location` says which database is meant, `sqlite_file` inspects a file before it is opened, `connection` makes
 SQLAlchemy engines and turns their errors into one line (`file_errors`).  `upgrade` makes and migrates databases by

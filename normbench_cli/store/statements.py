@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select, update
@@ -20,19 +21,9 @@ def unused_id(session: Session) -> str:
     return run_id
 
 
-def update_heartbeat(session: Session, run_id: str) -> None:
+def update_heartbeat(session: Session, run_id: str, moment: datetime | None = None) -> None:
     running = update(Run).where(Run.id == run_id, Run.status == "running")
-    session.execute(running.values(heartbeat_at=now()))
-
-
-def interrupt_running(session: Session, run_ids: Sequence[str]) -> list[str]:
-    """Mark those of these runs that are running as interrupted by their user; their ids."""
-    running = (Run.id.in_(run_ids), Run.status == "running")
-    found = list(session.scalars(select(Run.id).where(*running)))
-    moment = now()
-    values = {"status": "interrupted", "message": "stopped by hand", "heartbeat_at": moment, "finished_at": moment}
-    session.execute(update(Run).where(*running).values(**values))
-    return found
+    session.execute(running.values(heartbeat_at=moment or now()))
 
 
 def environment_id(session: Session, facts: Mapping[str, Any]) -> int:
