@@ -1,0 +1,81 @@
+"""Copying what is readable of a file with damaged pages into a new database, row by row."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Table
+
+from normbench_cli.store.errors import DamagedValue
+from normbench_cli.store.file_errors import SQLITE_ERRORS
+from normbench_cli.store.location import parse_location
+from normbench_cli.store.reading import row_numbers
+from normbench_cli.store.schema import Base
+from normbench_cli.store.sqlite_file import connect, log_of
+from normbench_cli.store.store import Store
+from normbench_cli.store.upgrade import upgrade
+
+
+def salvage(store: Store, target: Path) -> list[str]:
+    """Make a new database of the rows that can be read, byte by byte as they are; a sentence for what cannot.
+
+    Rows may refer to others that are lost, and values may be damaged: mending follows.
+    """
+    upgrade(parse_location(str(target)))
+    lost: list[str] = []
+    with store.reading() as session, closing(connect(target)) as new:
+        old: Any = session.connection().connection.dbapi_connection
+        old.text_factory = text_or_bytes
+        new.execute("PRAGMA foreign_keys = OFF")
+        new.execute("BEGIN IMMEDIATE")
+        for table in Base.metadata.sorted_tables:
+            try:
+                numbers = row_numbers(session, table)
+            except DamagedValue as error:
+                lost.append(str(error))
+                continue
+            if missing := copy_rows(old, new, table, numbers):
+                lost.append(f"{missing} {'row' if missing == 1 else 'rows'} of {table.name} cannot be read")
+        new.execute("COMMIT")
+        new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return lost
+
+
+def copy_rows(old: sqlite3.Connection, new: sqlite3.Connection, table: Table, numbers: list[int]) -> int:
+    """Copy a table; how many of its rows cannot be read, or are no rows of it."""
+    names = ", ".join(f'"{column.name}"' for column in table.columns)
+    places = ", ".join("?" * len(table.columns))
+    insert = f"INSERT INTO {table.name} ({names}) VALUES ({places})"
+    missing = 0
+    for number in numbers:
+        try:
+            (row,) = old.execute(f"SELECT {names} FROM {table.name} NOT INDEXED WHERE rowid = {number}").fetchall()
+            new.execute(insert, row)
+        except (*SQLITE_ERRORS, ValueError):
+            missing += 1
+    return missing
+
+
+def text_or_bytes(raw: bytes) -> str | bytes:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+def files_of(path: Path) -> Iterator[Path]:
+    """A database with what SQLite keeps beside it."""
+    beside = (log_of(path), path.with_name(path.name + "-shm"))
+    yield from (file for file in (path, *beside) if file.exists())
+
+
+def put_in_place(new: Path, path: Path, aside: Path) -> None:
+    """Set a damaged database aside under another name, with its log, and put a new one in its place."""
+    for file in files_of(path):
+        file.rename(aside.with_name(aside.name + file.name.removeprefix(path.name)))
+    for file in files_of(new):
+        file.rename(path.with_name(path.name + file.name.removeprefix(new.name)))
