@@ -163,7 +163,7 @@ def canonical(path: Path) -> dict[str, list[str]]:
     """All rows in an order of their own; environments by hash, rows that are only numbered without their numbers."""
     found: dict[str, list[str]] = {}
     with Store.open(str(path), write=False, sweep=False) as store, store.reading() as session:
-        hashes = dict(session.execute(select(Environment.id, Environment.hash)).tuples().all())
+        hashes = {row.id: row.hash for row in session.execute(select(Environment.id, Environment.hash))}
         for name, table in Base.metadata.tables.items():
             rows = []
             for row in session.execute(select(table)).mappings():

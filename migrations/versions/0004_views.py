@@ -26,6 +26,15 @@ SETTINGS = {  # beside the columns of the table; the columns' SQL types
     "schedule": "VARCHAR",
     "amp": "VARCHAR",
 }
+COLUMNS = f"""run_id, {FULL_NAME} AS metric, split, name, condition,
+    epoch, step, value, unit, recorded_at"""
+LATEST_METRICS = f"""SELECT {COLUMNS}
+FROM metrics WHERE id IN (SELECT max(id) FROM metrics GROUP BY run_id, split, name, condition)"""
+# a database applies conditions on the columns of a window's partition before it sorts
+CURVES = f"""SELECT {COLUMNS} FROM (SELECT metrics.*,
+    row_number() OVER (PARTITION BY run_id, split, name, condition, epoch ORDER BY id DESC) AS newest
+    FROM metrics WHERE epoch IS NOT NULL) AS ordered
+WHERE newest = 1"""
 LATEST = {  # column -> the metric's split and name
     "train_loss": ("train", "loss"),
     "train_accuracy": ("train", "accuracy"),
@@ -43,8 +52,8 @@ def upgrade() -> None:
     sqlite = op.get_bind().dialect.name == "sqlite"
     for name, query in {
         "v_runs": runs_query(sqlite),
-        "v_latest_metrics": latest_query("run_id, split, name, condition", "1 = 1"),
-        "v_curves": latest_query("run_id, split, name, condition, epoch", "epoch IS NOT NULL"),
+        "v_latest_metrics": LATEST_METRICS,
+        "v_curves": CURVES,
         "v_nights": NIGHTS,
     }.items():
         op.execute(f"CREATE VIEW {name} AS\n{query}")
@@ -74,12 +83,6 @@ def latest_value(split: str, name: str) -> str:
         f"SELECT value FROM metrics WHERE {of_run} AND metrics.split = '{split}' AND metrics.name = '{name}' "
         "ORDER BY metrics.id DESC LIMIT 1"
     )
-
-
-def latest_query(key: str, where: str) -> str:
-    """The last row of each key: rows are only added."""
-    return f"""SELECT run_id, {FULL_NAME} AS metric, epoch, step, value, unit, recorded_at
-FROM metrics WHERE id IN (SELECT max(id) FROM metrics WHERE {where} GROUP BY {key})"""
 
 
 NIGHTS = """SELECT nights.id AS night_id, day, suite, nights.state AS status, revision, cell, metric, repeat, value,

@@ -32,7 +32,7 @@ def state_of(row: Row) -> tuple[datetime, int, str]:
 
 def join_rows(one: Row, other: Row) -> Row:
     """A night or a run: the row of the later state, with what was noted in either."""
-    row = dict(max(one, other, key=state_of))
+    row: Row = {**(one if state_of(one) >= state_of(other) else other)}
     if "details" in row:
         row["details"] = join_details(one["details"], other["details"])
         for name in ("tag", "note"):

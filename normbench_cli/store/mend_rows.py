@@ -104,7 +104,7 @@ def is_id(key: str) -> bool:
 def mend_references(session: Session, done: list[str], lost: list[str]) -> None:
     """Rows that refer to missing ones: measurements without a run are removed; runs and nights keep theirs."""
     raw: Any = session.connection().connection.dbapi_connection
-    removed: Counter[str] = Counter()
+    removed: Counter[tuple[str, str]] = Counter()
     for table, number, parent, key in raw.execute("PRAGMA foreign_key_check").fetchall():
         columns = {row[0]: row[3] for row in raw.execute(f"PRAGMA foreign_key_list({table})")}
         if parent == ENVIRONMENTS.name:

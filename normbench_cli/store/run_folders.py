@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from normbench_cli import disk, paths
@@ -77,12 +78,17 @@ def copy_folder(source: Path, run_id: str) -> bool:
     target.mkdir(parents=True, exist_ok=True)
     for file in missing:
         try:
-            with file.open("rb") as content:
-                disk.write_whole(target / file.name, lambda copy, content=content: shutil.copyfileobj(content, copy))
+            copy_file(file, target / file.name)
         except OSError as error:
             what = f"the rows are merged, but {file} could not be copied: {error.strerror}"
             raise NormbenchError(what, "mend that and merge again") from error
     return True
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Whole or not at all."""
+    with source.open("rb") as content:
+        disk.write_whole(target, partial(shutil.copyfileobj, content))
 
 
 def rename_folders(moved: Mapping[str, str]) -> None:

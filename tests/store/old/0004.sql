@@ -192,12 +192,16 @@ SELECT runs.id, kind, fingerprint, state AS status, message, norm, act, model, d
 FROM runs JOIN environments ON environments.id = runs.environment_id;
 CREATE VIEW v_latest_metrics AS
 SELECT run_id, CASE WHEN split = '' THEN '' ELSE split || '/' END || name ||
-    CASE WHEN condition = '' THEN '' ELSE '@' || condition END AS metric, epoch, step, value, unit, recorded_at
-FROM metrics WHERE id IN (SELECT max(id) FROM metrics WHERE 1 = 1 GROUP BY run_id, split, name, condition);
+    CASE WHEN condition = '' THEN '' ELSE '@' || condition END AS metric, split, name, condition,
+    epoch, step, value, unit, recorded_at
+FROM metrics WHERE id IN (SELECT max(id) FROM metrics GROUP BY run_id, split, name, condition);
 CREATE VIEW v_curves AS
 SELECT run_id, CASE WHEN split = '' THEN '' ELSE split || '/' END || name ||
-    CASE WHEN condition = '' THEN '' ELSE '@' || condition END AS metric, epoch, step, value, unit, recorded_at
-FROM metrics WHERE id IN (SELECT max(id) FROM metrics WHERE epoch IS NOT NULL GROUP BY run_id, split, name, condition, epoch);
+    CASE WHEN condition = '' THEN '' ELSE '@' || condition END AS metric, split, name, condition,
+    epoch, step, value, unit, recorded_at FROM (SELECT metrics.*,
+    row_number() OVER (PARTITION BY run_id, split, name, condition, epoch ORDER BY id DESC) AS newest
+    FROM metrics WHERE epoch IS NOT NULL) AS ordered
+WHERE newest = 1;
 CREATE VIEW v_nights AS
 SELECT nights.id AS night_id, day, suite, nights.state AS status, revision, cell, metric, repeat, value,
     unit, environment_class, run_id, nights.started_at, nights.finished_at, nights.host
