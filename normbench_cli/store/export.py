@@ -49,17 +49,20 @@ def export(store: Store, folder: Path, form: str, *, series: bool = False, where
 
     Damaged rows are left out and named by `Store.damage`.  The folder is complete or does not exist.
     """
-    if folder.exists():
-        raise NormbenchError(f"{folder} exists", "give the name of a new folder")
     run_ids = runs_frame(store, where=where)["id"].tolist() if where else None
-    unfinished = folder.with_name(folder.name + UNFINISHED)
+    unfinished = Path(f"{folder}{UNFINISHED}")
     try:
+        if folder.exists():
+            raise NormbenchError(f"{folder} exists", "give the name of a new folder")
         unfinished.mkdir(parents=True)
         manifest = write_tables(store, unfinished, form, run_ids, series=series)
         write_text(unfinished / MANIFEST, json.dumps(manifest, indent=2))
         unfinished.rename(folder)
     except FileExistsError as error:
         raise NormbenchError(f"{unfinished} exists", "remove what an earlier export has left there") from error
+    except NormbenchError:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
     except BaseException as error:
         shutil.rmtree(unfinished, ignore_errors=True)
         if (full := full_disk_in(error)) is not None:

@@ -92,17 +92,20 @@ def home_database(text: str) -> str:
     if "://" in text:
         return text
     path = paths.expanded(text)
-    return str(path / DATABASE) if path.is_dir() else text
+    try:
+        return str(path / DATABASE) if path.is_dir() else text
+    except OSError:  # opening it says what is wrong
+        return text
 
 
 @contextmanager
 def opened(place: Location, target: Store) -> Iterator[Store]:
     """Another database at the newest schema: an older one as an upgraded copy, which is removed again."""
-    if place.path is not None and target.location.path is not None and same_file(place.path, target.location.path):
-        raise UsageError(f"{place} is the database itself", "name another one")
     version = version_of(place)
     if version is None:
         raise NoDatabase(f"there is no database at {place}", "name a file that normbench has made, or its home")
+    if place.path is not None and target.location.path is not None and same_file(place.path, target.location.path):
+        raise UsageError(f"{place} is the database itself", "name another one")
     if version == HEAD or place.path is None:
         with Store.open(place_text(place), write=False, sweep=False) as store:
             yield store

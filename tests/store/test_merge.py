@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from itertools import permutations
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -20,8 +20,6 @@ from normbench_cli.store.merge_rows import Merger
 from normbench_cli.store.queries import runs_frame, series
 from normbench_cli.store.schema import Metric
 from tests.merging import Content, canonical, contents, make_database
-
-ORDERS = list(permutations(range(3)))
 
 
 @pytest.fixture(scope="module")
@@ -41,20 +39,40 @@ def merged(folder: Path, into: str, *others: str) -> dict[str, list[str]]:
     return canonical(copy)
 
 
-@settings(max_examples=12, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
-@given(st.tuples(contents(), contents(), contents()), st.sampled_from(ORDERS), st.sampled_from(ORDERS))
+generated: dict[str, Any] = {
+    "suppress_health_check": list(HealthCheck),
+    "phases": [Phase.generate],
+}  # shrinking would take minutes
+three_databases = given(st.tuples(contents(), contents(), contents()), st.permutations(range(3)))
+
+
+@settings(max_examples=4, **generated)
+@three_databases
 def test_three_databases_merged_in_any_order_give_the_same_rows_and_twice_is_once(
-    folder: Path, home: Path, three: tuple[Content, ...], order: tuple[int, ...], other: tuple[int, ...]
+    folder: Path, home: Path, three: tuple[Content, ...], order: list[int]
 ) -> None:
+    check_any_order(folder, three, order)
+
+
+@pytest.mark.slow
+@settings(max_examples=100, **generated)
+@three_databases
+def test_many_databases_merged_in_any_order_give_the_same_rows(
+    folder: Path, home: Path, three: tuple[Content, ...], order: list[int]
+) -> None:
+    check_any_order(folder, three, order)
+
+
+def check_any_order(folder: Path, three: tuple[Content, ...], order: list[int]) -> None:
     names = [f"{number}.db" for number in range(3)]
     for name, content in zip(names, three, strict=True):
         make_database(folder / "empty.db", folder / name, content)
     first, *rest = [names[number] for number in order]
     expected = merged(folder, "empty.db", first, *rest)
     assert merged(folder, first, *rest) == expected
-    assert merged(folder, "empty.db", *(names[number] for number in other)) == expected
+    assert merged(folder, "empty.db", *names) == expected
     shutil.copy(folder / "into.db", folder / "all.db")
-    assert merged(folder, names[other[0]], "all.db") == expected
+    assert merged(folder, names[order[1]], "all.db") == expected
     assert merged(folder, "all.db", *names) == expected, "twice is once"
     ids = {(run_id, run["started"]) for content in three for run_id, run in content.runs.items()}
     assert len(expected["runs"]) == len(ids)
