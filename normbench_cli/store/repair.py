@@ -70,8 +70,12 @@ def replace_file(store: Store, path: Path, repaired: Repaired) -> Path:
             file.unlink()
         raise
     store.close()
-    aside = backup_name(path, "damaged-")
-    put_in_place(new, path, aside)
+    aside = path.with_name(backup_name(path, "damaged-").name.replace(".backup-", ".", 1))
+    try:
+        put_in_place(new, path, aside)
+    except OSError as error:
+        what = f"the readable rows are in {new}, which cannot be put in the place of {path}: {error.strerror}"
+        raise DatabaseError(what, "do that by hand") from error
     repaired.done.append("its readable rows are in a new file")
     return aside
 

@@ -20,7 +20,10 @@ ID = re.compile("[0-9a-f]{8}")
 def folders() -> dict[str, Path]:
     """Every run's folder, by the run's id."""
     runs = paths.home() / "runs"
-    found = sorted(runs.iterdir()) if runs.is_dir() else []
+    try:
+        found = sorted(runs.iterdir()) if runs.is_dir() else []
+    except OSError:  # `doctor` says what is wrong with the home
+        found = []
     return {folder.name: folder for folder in found if folder.is_dir() and ID.fullmatch(folder.name)}
 
 
@@ -59,10 +62,14 @@ def without_checkpoint(trained: Iterable[str]) -> list[str]:
 def set_aside(run_ids: Iterable[str]) -> Path:
     """Move folders out of the way, to ``orphaned/`` in the home, where a person may look at them and remove them."""
     aside = paths.home() / "orphaned"
-    aside.mkdir(exist_ok=True)
-    for run_id in run_ids:
-        names = (aside / f"{run_id}{f'-{number}' if number else ''}" for number in range(1000))
-        paths.run_folder(run_id).rename(next(name for name in names if not name.exists()))
+    try:
+        aside.mkdir(exist_ok=True)
+        for run_id in run_ids:
+            names = (aside / f"{run_id}{f'-{number}' if number else ''}" for number in range(1000))
+            paths.run_folder(run_id).rename(next(name for name in names if not name.exists()))
+    except OSError as error:
+        what = f"folders without a run cannot be moved to {aside}: {error.strerror}"
+        raise NormbenchError(what, "move or remove them by hand") from error
     return aside
 
 

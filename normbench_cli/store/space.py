@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from normbench_cli.disk import free_bytes
+from normbench_cli.store.file_errors import SQLITE_ERRORS
 from normbench_cli.store.sqlite_file import connect, log_of
 from normbench_cli.store.store import Store
 
@@ -24,20 +25,18 @@ def give_back(store: Store) -> tuple[int, str]:
     if path is None:
         return 0, "its server looks after its files"
     before = size_of(path)
-    with closing(connect(path, timeout=PATIENCE)) as connection:
-        try:
+    try:
+        with closing(connect(path, timeout=PATIENCE)) as connection:
             unused = pages(connection, "freelist_count")
             if unused < max(LEAST, SHARE * before):
                 return 0, ""
-            if free_bytes(path) < 2 * before:  # the log has the whole file once more, before it is copied back
-                return (
-                    0,
-                    f"later rows fill the {unused:,} unused bytes: giving them back needs {2 * before:,} free ones",
-                )
+            needed = 2 * before  # the log has the whole file once more, before it is copied back
+            if free_bytes(path) < needed:
+                return 0, f"later rows fill the {unused:,} unused bytes: to give them back takes {needed:,} free ones"
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.OperationalError as error:
-            return 0, f"later rows fill the unused space: it cannot be given back now ({error})"
+    except SQLITE_ERRORS as error:
+        return 0, f"later rows fill the unused space: it cannot be given back now ({error})"
     return before - size_of(path), ""
 
 
