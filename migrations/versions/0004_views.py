@@ -1,8 +1,4 @@
-"""Views for other programs (docs/database.md lists their columns), and how far a raw series was thinned.
-
-SQLite cannot copy a table that a view reads: a migration that alters a table other than by adding a column drops the
-views first and creates them again.
-"""
+"""Views for other programs (docs/database.md lists their columns), and how far a raw series was thinned."""
 
 from __future__ import annotations
 

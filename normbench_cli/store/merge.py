@@ -10,7 +10,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from normbench_cli import paths
@@ -21,31 +20,13 @@ from normbench_cli.store.contents import Contents, read_contents
 from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.location import Location, parse_location
 from normbench_cli.store.merge_rows import Merger
+from normbench_cli.store.merged import Merged
 from normbench_cli.store.run_folders import copy_folder, rename_folders
 from normbench_cli.store.schema import HEAD
 from normbench_cli.store.store import Store
 from normbench_cli.store.upgrade import upgrade
 
 DATABASE = "normbench.db"  # in a home
-
-
-@dataclass
-class Merged:
-    """What a database gave: ids of runs that were added, and of those that were known and got more; how many rows of
-    each table were added; what was left out.
-
-    renamed: id in the source -> id here, of runs and nights that have another one here; moved: old -> new id of those
-    of this database that an older one of the source has put in its place; folders: runs whose files were copied.
-    """
-
-    source: str
-    added: list[str] = field(default_factory=list)
-    updated: list[str] = field(default_factory=list)
-    rows: dict[str, int] = field(default_factory=dict)
-    renamed: dict[str, str] = field(default_factory=dict)
-    moved: dict[str, str] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
-    folders: list[str] = field(default_factory=list)
 
 
 def merge(store: Store, others: Sequence[str], *, with_checkpoints: bool = False) -> list[Merged]:

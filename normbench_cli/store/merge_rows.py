@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Table, delete, insert, select, update
 
@@ -22,11 +22,9 @@ from normbench_cli.store.contents import (
 )
 from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.joining import by_time, join_rows, join_values, missing_rows, more_complete, with_marks
+from normbench_cli.store.merged import Merged
 from normbench_cli.store.reading import ENVIRONMENTS, RUNS, fetch_each
 from normbench_cli.store.rows import Row
-
-if TYPE_CHECKING:
-    from normbench_cli.store.merge import Merged
 
 ROWS_AT_ONCE = 10_000
 MEASURED = columns_of(METRICS, "id", "run_id")  # the time stands last

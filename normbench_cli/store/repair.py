@@ -70,7 +70,7 @@ def replace_file(store: Store, path: Path, repaired: Repaired) -> Path:
             file.unlink()
         raise
     store.close()
-    aside = path.with_name(backup_name(path, "damaged-").name.replace(".backup-", ".", 1))
+    aside = backup_name(path, "damaged-")
     try:
         put_in_place(new, path, aside)
     except OSError as error:

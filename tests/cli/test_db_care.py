@@ -1,4 +1,4 @@
-"""normbench db merge, export, thin, check --repair; runs rm by age."""
+"""normbench db merge, export, thin, check --repair."""
 
 from __future__ import annotations
 
@@ -9,115 +9,17 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from normbench_cli import paths
 from normbench_cli.store import Store
+from tests.editing import add_checkpoint, change, end_in_2020, query
 from tests.store.make_old_database import OLD, make_database
 from tests.support import RunCommand
 
 Enter = Callable[..., str]
-
-
-def change(path: Path, statement: str, *values: Any) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(statement, values)
-        connection.commit()
-
-
-def query(path: Path, statement: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(path)) as connection:
-        return connection.execute(statement).fetchall()
-
-
-def age(home: Path, *run_ids: str) -> None:
-    """Let runs have ended in 2020."""
-    for run_id in run_ids:
-        change(home / "normbench.db", "UPDATE runs SET finished_at = '2020-01-01 00:00:00.000000' WHERE id = ?", run_id)
-
-
-def checkpoint(run_id: str, step: int = 5) -> Path:
-    folder = paths.run_folder(run_id)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"checkpoint-{step:09d}.pt"
-    path.write_bytes(b"x" * 1000)
-    return path
-
-
-def test_old_runs_are_removed_with_their_checkpoints_and_the_best_of_each_configuration_stays(
-    normbench: RunCommand, enter: Enter, home: Path
-) -> None:
-    worse, best = enter(0.5, seed=0), enter(0.9, seed=1)
-    alone, new = enter(0.1, norm="popnorm"), enter(0.6, seed=2)
-    failed = enter(status="failed")
-    age(home, worse, best, alone, failed)
-    gone, kept = checkpoint(worse), checkpoint(best)
-    planned = normbench("runs", "rm", "--older-than", "90d", "--keep-best", "--dry-run", "--json")
-    assert {*json.loads(planned.out)["would_remove"]} == {worse, failed}
-    assert {*json.loads(planned.out)["kept"]} == {best, alone}
-    assert gone.exists()
-    ended = normbench("runs", "rm", "--older-than", "90d", "--keep-best", "--yes")
-    assert ended.code == 0
-    assert "1,000 bytes of checkpoints" in ended.err
-    assert {row[0] for row in query(home / "normbench.db", "SELECT id FROM runs")} == {best, alone, new}
-    assert (gone.exists(), kept.exists()) == (False, True)
-    assert "nothing to remove" in normbench("runs", "rm", "--older-than", "90d", "--keep-best").out
-
-
-def test_the_best_is_the_lowest_of_a_metric_of_which_less_is_better(
-    normbench: RunCommand, enter: Enter, home: Path
-) -> None:
-    lower, higher = enter(0.5, 0.5, seed=0, epochs=2), enter(0.9, seed=1, epochs=2)  # train/loss is 1 / epochs
-    age(home, lower, higher)
-    words = ("--older-than", "1y", "--keep-best", "--metric", "train/loss", "--yes", "--json")
-    assert json.loads(normbench("runs", "rm", *words).out)["removed"] == [higher]
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        ((), "nothing says which runs"),
-        (("abc", "--older-than", "90d"), "name runs or their age"),
-        (("--older-than", "90"), "not an age"),
-        (("--older-than", "9999999d"), "not an age"),
-        (("--older-than", "999999d"), "above 100 years"),
-        (("abc", "--keep-best"), "need --older-than"),
-        (("--older-than", "1d", "--metric", "test/loss"), "add --keep-best"),
-        (("--older-than", "1d", "--keep-best", "--metric", "solver/iterations_mean"), "neither more nor less"),
-    ],
-)
-def test_a_wrong_selection_is_a_usage_error(
-    normbench: RunCommand, enter: Enter, words: tuple[str, ...], says: str
-) -> None:
-    enter(0.5)
-    ended = normbench("runs", "rm", *words, "--yes")
-    assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert says in ended.err
-
-
-def test_what_a_night_measured_outlives_its_run(normbench: RunCommand, home: Path) -> None:
-    home.mkdir()
-    make_database(home / "normbench.db")
-    run_ids = [run_id for (run_id,) in query(home / "normbench.db", "SELECT id FROM runs")]
-    assert normbench("runs", "rm", *run_ids, "--yes", "--force").code == 0
-    assert query(home / "normbench.db", "SELECT count(*), count(run_id) FROM night_values") == [(24, 0)]
-    assert "4 nights" in normbench("db", "check").out
-
-
-def test_the_file_shrinks_when_much_is_removed(normbench: RunCommand, enter: Enter, home: Path) -> None:
-    keep, large = enter(0.5), enter(0.6)
-    with Store.open() as store:
-        for step in range(1, 41):
-            noise = [float(hash((step, n)) % 10**6) for n in range(20_000)]
-            store.record(large, {}, step=20_000 * step, series={"lr": noise})
-    before = (home / "normbench.db").stat().st_size
-    freed = json.loads(normbench("runs", "rm", large, "--yes", "--json").out)["database_bytes"]
-    assert before > 2**20
-    assert freed > before / 2
-    assert query(home / "normbench.db", "SELECT id FROM runs") == [(keep,)]
 
 
 def test_thinned_series_are_readable_and_reports_say_so(normbench: RunCommand, enter: Enter, home: Path) -> None:
@@ -125,7 +27,7 @@ def test_thinned_series_are_readable_and_reports_say_so(normbench: RunCommand, e
     with Store.open() as store:
         for one in (run_id, new):
             store.record(one, {}, step=1000, series={"lr": [float(n) for n in range(1000)]})
-    age(home, run_id)
+    end_in_2020(home, run_id)
     dry = normbench("db", "thin", "--older-than", "30d", "--dry-run").out
     assert dry.startswith("would thin the series of 1 runs from 1,000 to 100 values")
     assert json.loads(normbench("db", "thin", "--older-than", "30d", "--json").out)["runs"] == [run_id]
@@ -162,12 +64,12 @@ def test_merging_copies_checkpoints_from_a_home_where_asked_to(
     normbench: RunCommand, enter: Enter, home: Path, tmp_path: Path
 ) -> None:
     run_id = enter(0.5)
-    checkpoint(run_id)
+    add_checkpoint(run_id)
     shutil.move(home, tmp_path / "laptop")
     assert normbench("db", "merge", "laptop").code == 0
     assert not paths.run_folder(run_id).exists()
     assert "files of 1 runs copied" in normbench("db", "merge", "laptop", "--with-checkpoints").out
-    assert checkpoint(run_id).read_bytes() == b"x" * 1000
+    assert add_checkpoint(run_id).read_bytes() == b"x" * 1000
     assert "copied" not in normbench("db", "merge", "laptop", "--with-checkpoints").out
 
 
@@ -244,7 +146,7 @@ def test_check_names_folders_without_a_run_and_repair_sets_them_aside(
     normbench: RunCommand, enter: Enter, home: Path
 ) -> None:
     run_id = enter(0.5)
-    checkpoint("00000000")
+    add_checkpoint("00000000")
     out = normbench("db", "check").out
     assert "folders of checkpoints without a run: 00000000" in out
     assert f"finished runs without a checkpoint here, which eval cannot score: 1 ({run_id})" in out

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from normbench_cli.store.queries import runs_frame
 from normbench_cli.store.repair import Repaired, repair
 from normbench_cli.store.schema import Base
 from tests import damaging
+from tests.editing import change, query
 from tests.store.make_old_database import make_database, run_id
 
 FINISHED = run_id("train", "finished")
@@ -30,17 +29,6 @@ def file(home: Path) -> Path:
     home.mkdir()
     make_database(home / "normbench.db")
     return home / "normbench.db"
-
-
-def change(path: Path, statement: str, *values: Any) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(statement, values)
-        connection.commit()
-
-
-def rows(path: Path, query: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(path)) as connection:
-        return connection.execute(query).fetchall()
 
 
 def readable(path: Path) -> dict[str, dict[str, float]]:
@@ -75,7 +63,7 @@ def test_a_damaged_value_of_a_run_costs_at_most_that_run(file: Path, column: Col
     assert done.backup.exists()
     assert {**before, FINISHED: None} == {**after, FINISHED: None}
     lost = column.name == "config"
-    assert (FINISHED in [row[0] for row in rows(file, "SELECT id FROM runs")]) != lost
+    assert (FINISHED in [row[0] for row in query(file, "SELECT id FROM runs")]) != lost
     assert done.lost == ([f"run {FINISHED} with 9 metrics: column config is b'\\xff', not JSON"] if lost else [])
     assert lost or done.done
 
@@ -83,7 +71,7 @@ def test_a_damaged_value_of_a_run_costs_at_most_that_run(file: Path, column: Col
 def test_a_lost_status_or_fingerprint_is_not_guessed(file: Path) -> None:
     change(file, f"UPDATE runs SET state = 'done', fingerprint = x'00' WHERE id = '{FINISHED}'")
     repaired(file)
-    assert rows(file, f"SELECT state, fingerprint FROM runs WHERE id = '{FINISHED}'") == [("interrupted", "")]
+    assert query(file, f"SELECT state, fingerprint FROM runs WHERE id = '{FINISHED}'") == [("interrupted", "")]
 
 
 def test_a_damaged_measurement_is_nan_or_gone_and_its_run_says_so(file: Path) -> None:
@@ -107,13 +95,13 @@ def test_rows_that_refer_to_missing_ones_are_mended_or_removed(file: Path) -> No
     assert {line.split(":")[0] for line in done.lost} == {
         "1 rows of metrics", "1 rows of samples", "6 rows of night_values"
     }  # fmt: skip
-    assert rows(file, "SELECT count(*) FROM runs")[0][0] == 9
-    assert rows(file, "SELECT count(*), count(run_id) FROM night_values") == [(18, 0)]
+    assert query(file, "SELECT count(*) FROM runs")[0][0] == 9
+    assert query(file, "SELECT count(*), count(run_id) FROM night_values") == [(18, 0)]
 
 
 def test_dead_nights_are_marked_killed(file: Path) -> None:
     done = repaired(file)
-    assert {row[0] for row in rows(file, "SELECT state FROM nights")} == {"killed", "finished", "incomplete"}
+    assert {row[0] for row in query(file, "SELECT state FROM nights")} == {"killed", "finished", "incomplete"}
     assert any(line.startswith("night 0c000000 is marked killed") for line in done.done)
     assert not repair(str(file)).done
 
