@@ -50,7 +50,8 @@ def merge(store: Store, others: Sequence[str], *, with_checkpoints: bool = False
                         f"{store.location}: {name}: {problem}", "mend it with `normbench db check --repair`"
                     )
                 merged = Merged(place.shown, left_out=dict(source.left_out))
-                folders |= Merger(target, source, merged).merge()
+                moved = Merger(target, source, merged).merge()
+                folders = moved | {old: moved.get(new, new) for old, new in folders.items()}
                 done.append(merged)
     rename_folders(folders)
     if with_checkpoints:

@@ -76,7 +76,9 @@ class Merger:
             try:
                 self.merge_owner(table, one, row, ids[one])
             except DamagedValue as error:
-                self.done.left_out[f"{table.name[:-1]} {row['id']}"] = f"its measurements are damaged: {error}"
+                self.done.left_out[f"{table.name[:-1]} {row['id']}"] = (
+                    f"its measurements are damaged, here or there: {error}"
+                )
                 continue
             if row["id"] != ids[one]:
                 self.done.renamed[row["id"]] = ids[one]
@@ -111,18 +113,20 @@ class Merger:
             measured = self.source.belongings(METRICS, row["id"], MEASURED)
             chunks = self.chunks(self.source, row["id"])
             own = [] if known is None else self.chunks(self.target, now)
+            present = [] if known is None else self.target.belongings(METRICS, now, MEASURED)
             chosen = chunks if known is None else more_complete(own, chunks)
             joined = {**joined, "details": with_marks(joined["details"], one[0], now, chosen)}
             self.put(table, known, joined, now)
-            self.add_metrics(now, measured, new=known is None)
+            self.add_metrics(now, present, measured, new=known is None)
             if chosen is not own:
                 self.write(delete(SAMPLES).where(SAMPLES.c.run_id == now))
                 self.add(SAMPLES, ({**chunk, "run_id": now} for chunk in chosen))
             self.run_ids[row["id"]] = now
         else:
             values = self.source.belongings(VALUES, row["id"], [*NIGHT_VALUE, "run_id"])
+            own_values = self.target.belongings(VALUES, now, [*NIGHT_VALUE, "run_id"])
             self.put(table, known, {**joined, "verdict": with_marks(joined["verdict"], one[0], now)}, now)
-            self.add_values(now, values)
+            self.add_values(now, own_values, values)
 
     def put(self, table: Table, known: Row | None, row: Row, now: str) -> None:
         written = {**row, "id": now, "environment_id": self.environments[row["environment_id"]]}
@@ -141,9 +145,10 @@ class Merger:
     def chunks(self, contents: Contents, run_id: str) -> list[Row]:
         return [dict(zip(CHUNK, row, strict=True)) for row in contents.belongings(SAMPLES, run_id, CHUNK)]
 
-    def add_metrics(self, run_id: str, measured: Sequence[tuple[Any, ...]], *, new: bool) -> None:
+    def add_metrics(
+        self, run_id: str, present: Sequence[tuple[Any, ...]], measured: Sequence[tuple[Any, ...]], *, new: bool
+    ) -> None:
         """Where rows come between those that are here, all are written anew by time: the last of a name counts."""
-        present = [] if new else self.target.belongings(METRICS, run_id, MEASURED)
         more = list(measured) if new else sorted(missing_rows(present, measured), key=by_time)
         if more and not new:
             self.note_update(RUNS, run_id)
@@ -155,9 +160,8 @@ class Merger:
         else:
             self.add(METRICS, named(MEASURED, more, run_id=run_id))
 
-    def add_values(self, night_id: str, found: Sequence[tuple[Any, ...]]) -> None:
+    def add_values(self, night_id: str, own: Sequence[tuple[Any, ...]], found: Sequence[tuple[Any, ...]]) -> None:
         """What a night measured.  Where a value's run has been removed, its row has none."""
-        own = self.target.belongings(VALUES, night_id, [*NIGHT_VALUE, "run_id"])
         theirs = [(*row[:-1], self.run_ids.get(row[-1])) for row in found]
         joined = join_values(own, theirs)
         more = missing_rows(own, joined)
