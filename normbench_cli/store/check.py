@@ -82,15 +82,20 @@ def check_database(store: Store, most_bytes: int | None = None) -> Health:
                 health.problems += table_problems(session, table)
     if health.problems:
         health.do = MEND_VALUES
+    look_beside(store, health)
+    return health
+
+
+def look_beside(store: Store, health: Health) -> None:
+    """Find what is no damage of the database: processes that are gone, folders without a run, runs without one."""
     health.zombies = [run.id for run in store.dead_runs()]
     health.stale_nights = [night.id for night in dead_nights(store)]
     with store.reading() as session:
-        known, damaged = fetch_each(session, select(Run.id, Run.kind, Run.status), RUNS)
+        known, damaged = fetch_each(session, select(Run.id, Run.kind, Run.status, Run.config), RUNS)
     if not damaged:  # the folder of a damaged run is no orphan
-        health.orphans = orphans((run_id for run_id, _, _ in known), store.location)
-    trained = [run_id for run_id, kind, status in known if (kind, status) == ("train", "finished")]
-    health.without_checkpoint = without_checkpoint(trained)
-    return health
+        health.orphans = orphans((run.id for run in known), store.location)
+    trained = [run for run in known if (run.kind, run.status) == ("train", "finished")]
+    health.without_checkpoint = without_checkpoint(run.id for run in trained if not run.config.get("folds"))
 
 
 def integrity_problems(path: Path, query: str) -> list[str]:
