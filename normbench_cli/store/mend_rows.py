@@ -22,11 +22,13 @@ OF_RUNS = ("metrics", "samples")
 REMARK = "a repair of the database has removed or emptied {} of this run's measurements"
 
 
-def mend_rows(store: Store, done: list[str], lost: list[str]) -> None:
-    """Mend everything in one transaction; sentences of what was done, and of what is lost."""
+def mend_rows(store: Store, done: list[str], lost: list[str], touched: Counter[str]) -> None:
+    """Mend everything in one transaction; sentences of what was done, and of what is lost.
+
+    touched: how many measurements each run has lost already; it is told in the run's remarks.
+    """
     with store.writing() as session:
         session.execute(text("PRAGMA defer_foreign_keys = ON"))
-        touched: Counter[str] = Counter()
         give_ids(session, done)
         for table in Base.metadata.sorted_tables:
             for number, problems in list(damaged_rows(session, table)):

@@ -5,6 +5,7 @@ A finished run that can be read is never removed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,13 +44,14 @@ def repair(location: str | None = None) -> Repaired:
         repaired = Repaired(health)
         if not (health.problems or health.zombies or health.stale_nights or health.orphans):
             return repaired
+        touched: Counter[str] = Counter()
         if broken := integrity_problems(path, store.location.read_query):
-            repaired.backup = replace_file(store, path, repaired)
+            repaired.backup, touched = replace_file(store, path, repaired)
         else:
             repaired.backup = backup(store.location, label="repair-")
     with Store.open(location, create=False, sweep=False) as store:
         if broken or health.problems:
-            mend_rows(store, repaired.done, repaired.lost)
+            mend_rows(store, repaired.done, repaired.lost, touched)
         repaired.done += list(end_stale(store))
         if orphans := check_database(store, most_bytes=0).orphans:
             aside = set_aside(orphans)
@@ -58,13 +60,14 @@ def repair(location: str | None = None) -> Repaired:
     return repaired
 
 
-def replace_file(store: Store, path: Path, repaired: Repaired) -> Path:
-    """Put a new file with the readable rows in the place of a damaged one; where the damaged one is now."""
+def replace_file(store: Store, path: Path, repaired: Repaired) -> tuple[Path, Counter[str]]:
+    """Put a new file with the readable rows in the place of a damaged one; where the damaged one is now, and the runs
+    that have lost measurements."""
     if alive := at_work(store):
         raise DatabaseError(f"the database {path} has damaged pages, and {alive[0]} is at work", "wait for its end")
     new = backup_name(path, "salvaged-")
     try:
-        repaired.lost += salvage(store, new)
+        lost, touched = salvage(store, new)
     except BaseException:
         for file in files_of(new):
             file.unlink()
@@ -77,7 +80,8 @@ def replace_file(store: Store, path: Path, repaired: Repaired) -> Path:
         what = f"the readable rows are in {new}, which cannot be put in the place of {path}: {error.strerror}"
         raise DatabaseError(what, "do that by hand") from error
     repaired.done.append("its readable rows are in a new file")
-    return aside
+    repaired.lost += lost
+    return aside, touched
 
 
 def end_stale(store: Store) -> Iterator[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,15 @@ from normbench_cli.store.store import Store
 from normbench_cli.store.upgrade import upgrade
 
 
-def salvage(store: Store, target: Path) -> list[str]:
-    """Make a new database of the rows that can be read, byte by byte as they are; a sentence for what cannot.
+def salvage(store: Store, target: Path) -> tuple[list[str], Counter[str]]:
+    """Make a new database of the rows that can be read, byte by byte as they are.
 
-    Rows may refer to others that are lost, and values may be damaged: mending follows.
+    Gives a sentence for what cannot be read, and the runs that have lost measurements, with how many, as far as the
+    indexes say.  Rows may refer to others that are lost, and values may be damaged: mending follows.
     """
     upgrade(parse_location(str(target)))
     lost: list[str] = []
+    touched: Counter[str] = Counter()
     with store.reading() as session, closing(connect(target)) as new:
         old: Any = session.connection().connection.dbapi_connection
         old.text_factory = text_or_bytes
@@ -39,25 +42,36 @@ def salvage(store: Store, target: Path) -> list[str]:
                 lost.append(str(error))
                 continue
             if missing := copy_rows(old, new, table, numbers):
-                lost.append(f"{missing} {'row' if missing == 1 else 'rows'} of {table.name} cannot be read")
+                lost.append(f"{len(missing)} rows of {table.name} cannot be read")
+                touched += owners(old, table, missing)
         new.execute("COMMIT")
         new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return lost
+    return lost, touched
 
 
-def copy_rows(old: sqlite3.Connection, new: sqlite3.Connection, table: Table, numbers: list[int]) -> int:
-    """Copy a table; how many of its rows cannot be read, or are no rows of it."""
+def copy_rows(old: sqlite3.Connection, new: sqlite3.Connection, table: Table, numbers: list[int]) -> set[int]:
+    """Copy a table; the numbers of the rows that cannot be read, or are no rows of it."""
     names = ", ".join(f'"{column.name}"' for column in table.columns)
     places = ", ".join("?" * len(table.columns))
     insert = f"INSERT INTO {table.name} ({names}) VALUES ({places})"
-    missing = 0
+    missing: set[int] = set()
     for number in numbers:
         try:
             (row,) = old.execute(f"SELECT {names} FROM {table.name} NOT INDEXED WHERE rowid = {number}").fetchall()
             new.execute(insert, row)
         except (*SQLITE_ERRORS, ValueError):
-            missing += 1
+            missing.add(number)
     return missing
+
+
+def owners(old: sqlite3.Connection, table: Table, numbers: set[int]) -> Counter[str]:
+    """The runs to which these rows belong, as the table's index has them, up to the first damage."""
+    found: Counter[str] = Counter()
+    if "run_id" in table.columns:
+        with suppress(*SQLITE_ERRORS):
+            for number, run_id in old.execute(f"SELECT rowid, run_id FROM {table.name}"):
+                found[run_id] += number in numbers
+    return +found
 
 
 def text_or_bytes(raw: bytes) -> str | bytes:

@@ -20,6 +20,7 @@ from tests.editing import change, query
 from tests.store.make_old_database import make_database, run_id
 
 FINISHED = run_id("train", "finished")
+COMPLETE = {"test/accuracy": 0.4, "train/loss": 0.25, "step_time_ms": 2.0}  # the last metrics of damaging's runs
 COLUMNS = [column for table in Base.metadata.tables.values() for column in table.columns]
 
 
@@ -125,8 +126,25 @@ def test_a_file_with_damaged_pages_keeps_every_finished_run_that_could_be_read(t
     done = repaired(path)
     after = readable(path)
     assert {run: after.get(run) for run in before} == before
+    with Store.open(str(path), sweep=False) as store:
+        for run in set(after) - set(before):
+            assert after[run] == COMPLETE or "has removed" in store.find(run).details["remarks"][-1]
     assert done.backup is not None
     assert done.backup.exists()
+
+
+def test_runs_whose_measurements_were_in_a_damaged_page_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    ids = damaging.make_database(path)
+    ((page,),) = query(path, "SELECT rootpage FROM sqlite_master WHERE name = 'metrics'")
+    content = path.read_bytes()
+    path.write_bytes(content[: 4096 * (page - 1)] + b"\xff" * 4096 + content[4096 * page :])
+    done = repaired(path)
+    assert "60 rows of metrics cannot be read" in done.lost
+    with Store.open(str(path), sweep=False) as store:
+        for run in ids:
+            assert store.find(run).status == "finished"
+            assert "has removed or emptied 12 of this run's" in store.find(run).details["remarks"][-1]
 
 
 def test_a_file_is_not_replaced_while_a_run_is_at_work(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
