@@ -36,14 +36,15 @@ def salvage(store: Store, target: Path) -> tuple[list[str], Counter[str]]:
         new.execute("PRAGMA foreign_keys = OFF")
         new.execute("BEGIN IMMEDIATE")
         for table in Base.metadata.sorted_tables:
+            owners = owners_in_index(old, table)
             try:
-                numbers = row_numbers(session, table)
+                numbers = {*row_numbers(session, table), *owners}
             except DamagedValue as error:
                 lost.append(str(error))
-                continue
-            if missing := copy_rows(old, new, table, numbers):
+                numbers = {*owners}
+            if missing := copy_rows(old, new, table, sorted(numbers)):
                 lost.append(f"{len(missing)} rows of {table.name} cannot be read")
-                touched += owners(old, table, missing)
+                touched.update(owners[number] for number in missing if number in owners)
         new.execute("COMMIT")
         new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return lost, touched
@@ -64,14 +65,14 @@ def copy_rows(old: sqlite3.Connection, new: sqlite3.Connection, table: Table, nu
     return missing
 
 
-def owners(old: sqlite3.Connection, table: Table, numbers: set[int]) -> Counter[str]:
-    """The runs to which these rows belong, as the table's index has them, up to the first damage."""
-    found: Counter[str] = Counter()
-    if "run_id" in table.columns:
+def owners_in_index(old: sqlite3.Connection, table: Table) -> dict[int, str]:
+    """The run of every row by the row's number, as an index of the table has them, up to the first damage."""
+    found: dict[int, str] = {}
+    if table.name in ("metrics", "samples"):
         with suppress(*SQLITE_ERRORS):
-            for number, run_id in old.execute(f"SELECT rowid, run_id FROM {table.name}"):
-                found[run_id] += number in numbers
-    return +found
+            for number, run_id in old.execute(f"SELECT rowid, run_id FROM {table.name} ORDER BY run_id"):
+                found[number] = str(run_id)
+    return found
 
 
 def text_or_bytes(raw: bytes) -> str | bytes:
