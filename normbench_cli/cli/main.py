@@ -12,7 +12,7 @@ from typing import NoReturn
 import typer
 
 from normbench_cli import interrupts
-from normbench_cli.cli import compare, db, doctor, profile, report, reproduce, runs, runs_rm, train
+from normbench_cli.cli import compare, db, doctor, profile, report, reproduce, runs, train
 from normbench_cli.cli import eval as eval_
 from normbench_cli.cli import list as list_
 from normbench_cli.cli._help import Command
@@ -51,7 +51,6 @@ app.command("profile", cls=Command, rich_help_panel=EXPERIMENTS)(profile.profile
 app.command("reproduce", cls=Command, rich_help_panel=EXPERIMENTS)(reproduce.reproduce)
 app.command("report", cls=Command, rich_help_panel=RESULTS)(report.report)
 app.command("compare", cls=Command, rich_help_panel=RESULTS)(compare.compare_two)
-runs.app.command("rm", cls=Command)(runs_rm.remove)
 app.add_typer(runs.app, name="runs", rich_help_panel=RESULTS)
 app.add_typer(db.app, name="db", rich_help_panel=RESULTS)
 app.command("list", cls=Command, rich_help_panel=PROGRAM)(list_.list_components)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from normbench_cli import paths, store
-from normbench_cli.cli import _options
+from normbench_cli.cli import _options, runs_rm
 from normbench_cli.cli._columns import Row
 from normbench_cli.cli._details import detail_rows
 from normbench_cli.cli._help import Command
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json, print_table
-from normbench_cli.cli._tables import percent
+from normbench_cli.cli._tables import percent, short_time
 from normbench_cli.errors import EXIT_OK, UsageError
 from normbench_cli.experiments.result import run_json
 from normbench_cli.registry.spec import format_value, suggest
@@ -108,12 +108,6 @@ def row_of(row: Mapping[Any, Any], accuracy: float | None) -> dict[str, str]:
     }
 
 
-def short_time(moment: datetime) -> str:
-    """With the clock time in this year, with the year in others, as `ls` does."""
-    this_year = moment.year == datetime.now().year
-    return f"{moment:%m-%d %H:%M}" if this_year else f"{moment:%Y-%m-%d}"
-
-
 @app.command("show", cls=Command)
 @common_options
 def show_run(run: _options.RunId, *, common: Common) -> int:
@@ -182,3 +176,6 @@ def evenly_spaced(length: int, most: int) -> list[int]:
     if length <= most:
         return list(range(length))
     return sorted({round(i * (length - 1) / (most - 1)) for i in range(most)})
+
+
+app.command("rm", cls=Command)(runs_rm.remove)

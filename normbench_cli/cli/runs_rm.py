@@ -12,7 +12,7 @@ from normbench_cli import interrupts, store
 from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json, print_table
-from normbench_cli.cli.runs import short_time
+from normbench_cli.cli._tables import short_time
 from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import EXIT_ERROR, EXIT_OK, UsageError
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, union, update
+from sqlalchemy import delete, func, insert, select, update
 
 from normbench_cli import paths
 from normbench_cli.config import GRID_FIELDS
@@ -245,5 +245,5 @@ class Store(Database):
         with self.writing() as session:
             for run_id in run_ids:
                 session.execute(delete(Run).where(Run.id == run_id))
-            used = union(select(Run.environment_id), select(Night.environment_id))
+            used = select(Run.environment_id).union(select(Night.environment_id))
             session.execute(delete(Environment).where(Environment.id.not_in(used)))
