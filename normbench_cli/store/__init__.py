@@ -21,6 +21,9 @@ finds these files, `replay` records them.
 `location` says which database is meant, `sqlite_file` inspects a file before it is opened, `connection` makes
 SQLAlchemy engines and turns their errors into one line (`file_errors`).  `upgrade` makes and migrates databases by
 Alembic (``migrations/``), after a `backup`.  `check` looks for damage, `processes` for runs whose process is gone.
+
+Care: `repair` mends what `check` finds (`mending`, `salvage`), `merge` joins databases (`joining`, `collisions`),
+`retention` says which runs are old, `thin` thins raw series, `space` shrinks the file, `export` writes tables as files.
 """
 
 from __future__ import annotations
@@ -29,10 +32,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from normbench_cli.store import backup, check, filter, location, queries, schema, upgrade
+    from normbench_cli.store import (
+        backup,
+        check,
+        export,
+        filter,
+        location,
+        merge,
+        queries,
+        repair,
+        retention,
+        schema,
+        space,
+        thin,
+        upgrade,
+    )
     from normbench_cli.store.store import Store
 
-__all__ = ["Store", "backup", "check", "filter", "location", "queries", "schema", "upgrade"]
+__all__ = [
+    "Store",
+    "backup",
+    "check",
+    "export",
+    "filter",
+    "location",
+    "merge",
+    "queries",
+    "repair",
+    "retention",
+    "schema",
+    "space",
+    "thin",
+    "upgrade",
+]
 
 
 def __getattr__(name: str) -> object:

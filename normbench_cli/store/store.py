@@ -22,7 +22,7 @@ from normbench_cli.store.reading import RUNS, AnyRow, fetch, fetch_each, fetch_r
 from normbench_cli.store.recording import Recording
 from normbench_cli.store.replay import remove
 from normbench_cli.store.rows import now
-from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
+from normbench_cli.store.schema import Environment, Metric, Night, Run, SeriesChunk
 from normbench_cli.store.spool import pending
 from normbench_cli.store.statements import environment_id, unused_id
 from normbench_cli.store.status import WITH_RESULT
@@ -206,7 +206,7 @@ class Store(Recording):
         with self.writing() as session:
             for run_id in run_ids:
                 session.execute(delete(Run).where(Run.id == run_id))
-            used = select(Run.environment_id)
+            used = select(Run.environment_id).union(select(Night.environment_id))
             session.execute(delete(Environment).where(Environment.id.not_in(used)))
         for spool in pending(self.location):
             if spool.owner.run in run_ids:
