@@ -25,7 +25,8 @@ PACKAGES = r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}"
 
 def to_latex(document: Document) -> str:
     head = [f"% {comment(name)}: {comment(text)}" for name, text in document.head.items()]
-    blocks = ["\n".join(lines(block)) for block in document.blocks]
+    lead = [escape(document.lead)] if document.lead else []
+    blocks = [*lead, *("\n".join(lines(block)) for block in document.blocks)]
     return "\n".join([f"% {comment(document.title)}", *head, PACKAGES, "", "\n\n".join(blocks)]) + "\n"
 
 

@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
 
 MARKUP = re.compile(r"([\\`*_{}\[\]<>|~&$])")
+AGAIN = "What makes this report again"
 FIRST = re.compile(r"^(\s*)([#+\-=:]|\d+(?=[.)]))")  # what would begin a heading, a list or a rule
 
 
 def to_markdown(document: Document) -> str:
     head = "\n".join(f"- {escape(name)}: {escape(text)}" for name, text in document.head.items())
-    parts = [f"# {escape(document.title)}", head, *(part for block in document.blocks for part in block_parts(block))]
+    blocks = [part for block in document.blocks for part in block_parts(block)]
+    order = [f"**{escape(document.lead)}**", *blocks, f"## {AGAIN}", head] if document.lead else [head, *blocks]
+    parts = [f"# {escape(document.title)}", *order]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -37,6 +40,7 @@ def table(block: Table) -> str:
 
 def cell(one: Cell) -> str:
     text = escape(one.text)
+    text = f"[{text}](<{one.link}>)" if one.link else text
     text = f"**{text}**" if one.bold else text
     return f"<u>{text}</u>" if one.underline else text
 
