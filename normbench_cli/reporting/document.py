@@ -66,9 +66,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Plain text between tables and figures."""
+    """Plain text between tables and figures.
+
+    command: to be copied, on a line of its own below the text.
+    """
 
     text: str
+    command: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from normbench_cli.nightly.pages.night import rank
-from normbench_cli.nightly.pages.tables import SHORT
+from normbench_cli.nightly.pages.tables import SHORT, day_cell
 from normbench_cli.nightly.pages.trends import ReadNight, histories, trend_figure
 from normbench_cli.nightly.verdict import Judged, Verdict, size
 from normbench_cli.nightly.verdict_line import verdict_line
 from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
 
-COLUMNS = ("day", "suite", "verdict", "measurements", "regressions", "improved", "muted", "missing cells", "minutes")
+COLUMNS = ("day", "suite", "verdict", "measured", "regressions", "improved", "muted", "missing", "minutes", "commit")
 TONES = {"regression": "bad", "fine": "good", "incomplete": "doubtful", "nothing measured": "doubtful"}
 TRENDS = 6  # of each suite
 SOONER = {"regression": 0, "improvement": 1, "suspected": 2}
@@ -35,15 +35,15 @@ def lead(nights: Sequence[ReadNight]) -> str:
 
 def nights_table(nights: Sequence[ReadNight], pages: Mapping[str, str]) -> Table:
     rows = [night_row(night, pages.get(night.summary.id, "")) for night in reversed(nights)]
-    columns = [*COLUMNS, "commit"]
-    return Table("All nights", columns, rows, ["The newest night comes first; its date leads to its page."], keys=2)
+    notes = ["The date of a night leads to its page.  Missing: cells that failed, or were left out for the budget."]
+    return Table("All nights", COLUMNS, rows, notes, keys=2)
 
 
 def night_row(night: ReadNight, page: str) -> list[Cell]:
     summary, verdict = night.summary, night.verdict
     minutes = (summary.finished_at - summary.started_at).total_seconds() / 60 if summary.finished_at else None
     return [
-        Cell(summary.day.isoformat(), link=page),
+        day_cell(summary.day, page),
         Cell(summary.suite),
         outcome_cell(night),
         *(count_cell(count, tone) for count, tone in counts(verdict)),

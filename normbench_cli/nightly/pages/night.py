@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from normbench_cli.nightly.history import NightSummary
 from normbench_cli.nightly.pages import tables
+from normbench_cli.nightly.pages.commands import next_steps
 from normbench_cli.nightly.pages.trends import History, ReadNight, histories, trend_figure
+from normbench_cli.nightly.series import Status
 from normbench_cli.nightly.verdict import Judged, Verdict
 from normbench_cli.nightly.verdict_line import plural, verdict_sentence
 from normbench_cli.reporting.document import Document, Figure, Paragraph, Table
 
 Block = Table | Figure | Paragraph
 KINDS = ("time", "accuracy", "memory", "solver")  # which of a cell's measurements its plot shows: the first of these
+CHANGED: tuple[Status, ...] = ("regression", "improvement", "suspected")
 PLOTTED = 8  # changed measurements with a plot of their own
 
 
@@ -62,37 +65,40 @@ def blocks_of(
         yield tables.missing_table(verdict)
     if verdict.judged:
         yield tables.all_table(verdict.judged, found)
-        plots = cell_plots(verdict, found)
-        if plots:
-            yield Paragraph("Each cell over the nights:")
-        yield from plots
+        yield from cell_plots(verdict, found)
     before = nights[-2].summary if len(nights) > 1 else None
     yield tables.environment_table(summary, before)
 
 
 def changed_blocks(verdict: Verdict, found: Mapping[str, History], stem: str) -> Iterator[Block]:
     """Regressions, improvements, and what was outside its band but was not confirmed, with their plots."""
-    regressions, better, doubtful = (verdict.of(one) for one in ("regression", "improvement", "suspected"))
+    regressions, better, doubtful = map(verdict.of, CHANGED)
     if regressions:
-        notes = list(tables.next_steps(verdict.suite, regressions))
-        yield tables.changed_table("Regressions", regressions, notes)
+        yield tables.changed_table("Regressions", regressions)
+        yield from next_steps(verdict.suite, regressions)
     if better:
         yield tables.changed_table("Improvements", better)
     if doubtful:
         yield tables.changed_table(
             "Outside the band, not confirmed", doubtful, ["Nothing is concluded from one measurement."]
         )
-    for number, one in enumerate([*regressions, *better, *doubtful][:PLOTTED], 1):
+    for number, one in enumerate(plotted(verdict), 1):
         yield trend_figure(found[one.name], f"{stem}-{number}")
 
 
+def plotted(verdict: Verdict) -> list[Judged]:
+    """The measurements that have plots of their own."""
+    return [one for status in CHANGED for one in verdict.of(status)][:PLOTTED]
+
+
 def cell_plots(verdict: Verdict, found: Mapping[str, History]) -> list[Figure]:
-    """A plot for each cell, of the measurement that says most about it, where there are nights to compare."""
+    """A plot for each cell, of the measurement that says most about it, where it has none above and several nights."""
     by_cell: dict[str, list[Judged]] = {}
     for one in verdict.judged:
         by_cell.setdefault(one.finding.measurement.cell, []).append(one)
     chosen = [min(judged, key=rank) for judged in by_cell.values()]
-    return [trend_figure(found[one.name], "") for one in chosen if len(found[one.name]) > 1]
+    above = {one.name for one in plotted(verdict)}
+    return [trend_figure(found[one.name], "") for one in chosen if len(found[one.name]) > 1 and one.name not in above]
 
 
 def rank(one: Judged) -> int:

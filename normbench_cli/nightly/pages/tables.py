@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date
 
 from normbench_cli.nightly.history import NightSummary
 from normbench_cli.nightly.numbers import band_text, change_text, value_text, values_text
@@ -34,39 +34,22 @@ def changed_row(one: Judged) -> list[Cell]:
         Cell(value_text(finding.measurement, finding.value, exact=finding.measurement.exact), finding.value),
         Cell(band_text(finding)),
         Cell(change_text(finding), finding.change, tone=TONES.get(finding.status, "")),
-        Cell(str(finding.since or "-")),
+        day_cell(finding.since),
         Cell(commits_text(finding.before, finding.after)),
         Cell(values_text(finding.measurement, one.again) if one.again else "-"),
         Cell(finding.reason),
     ]
 
 
+def day_cell(day: date | None, link: str = "") -> Cell:
+    """A date, which sorts as one and is not broken into lines."""
+    return Cell(day.isoformat(), day.toordinal(), link=link) if day else Cell("-")
+
+
 def commits_text(before: str, after: str) -> str:
     if before and before == after:
         return f"the same commit, {after[:SHORT]}"
     return f"{before[:SHORT]}..{after[:SHORT]}" if before and after else "-"
-
-
-def next_steps(suite: str, judged: Sequence[Judged]) -> Iterator[str]:
-    """The commands that find the commit, or settle the matter."""
-    for one in judged:
-        finding = one.finding
-        if finding.before and finding.after and finding.before != finding.after:
-            yield f"Which commit: {bisect_command(suite, one)}"
-    if judged:
-        name = shlex.quote(judged[0].name)
-        yield f"Meant to be so: normbench nightly accept {name} --suite {suite_word(suite)} --reason '...'"
-        yield f"Not now: normbench nightly mute {name} --suite {suite_word(suite)} --until DATE --reason '...'"
-
-
-def bisect_command(suite: str, one: Judged) -> str:
-    finding = one.finding
-    words = [one.name, "--suite", suite, "--good", finding.before, "--bad", finding.after]
-    return f"normbench nightly bisect {shlex.join(words)}"
-
-
-def suite_word(suite: str) -> str:
-    return shlex.quote(suite)
 
 
 def muted_table(judged: Sequence[Judged]) -> Table:
@@ -78,7 +61,7 @@ def muted_table(judged: Sequence[Judged]) -> Table:
             Cell(value_text(one.finding.measurement, one.finding.value), one.finding.value),
             Cell(band_text(one.finding)),
             Cell(change_text(one.finding), one.finding.change),
-            Cell(one.muted.until.isoformat() if one.muted else ""),
+            day_cell(one.muted.until if one.muted else None),
             Cell(one.muted.reason if one.muted else ""),
         ]
         for one in judged

@@ -41,7 +41,8 @@ def block_html(block: Table | Figure | Paragraph, number: int) -> str:
         return table_html(block, f"table-{number}")
     if isinstance(block, Figure):
         return figure_html(block, f"plot-{number}")
-    return f"<p>{escape(block.text)}</p>"
+    command = f"<code>{escape(block.command)}</code>" if block.command else ""
+    return f"<p>{escape(block.text)}</p>{command}"
 
 
 def resource(name: str) -> str:

@@ -33,6 +33,8 @@ def to_latex(document: Document) -> str:
 def lines(block: Table | Figure | Paragraph) -> Iterator[str]:
     if isinstance(block, Paragraph):
         yield escape(block.text)
+        if block.command:
+            yield f"\\par\\texttt{{{escape(block.command)}}}"
         return
     if isinstance(block, Figure):
         yield f"% figure: {comment(block.title)}"

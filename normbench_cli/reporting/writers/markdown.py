@@ -23,11 +23,20 @@ def to_markdown(document: Document) -> str:
 def block_parts(block: Table | Figure | Paragraph) -> Iterator[str]:
     if isinstance(block, Paragraph):
         yield escape(block.text, first=True)
+        if block.command:
+            yield fenced(block.command)
         return
     if block.title:
         yield f"## {escape(block.title)}"
     yield table(block) if isinstance(block, Table) else f"![{escape(block.title)}](<{file_of(block)}>)"
     yield from (escape(note, first=True) for note in block.notes)
+
+
+def fenced(text: str) -> str:
+    """Text as it is, on one line, in a block whose fence does not occur in it."""
+    line = " ".join(text.split("\n"))
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", line)), default=0))
+    return f"{fence}console\n$ {line}\n{fence}"
 
 
 def table(block: Table) -> str:
