@@ -24,7 +24,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 def verdict_json(verdict: Verdict, pages: Sequence[Path] = ()) -> dict[str, Any]:
-    """The verdict in JSON's own types; what is not known is null, or an empty text.  pages: the files written for it."""
+    """The verdict in JSON's types; what is not known is null, or an empty text.  pages: the files written for it."""
     return {
         "format": FORMAT,
         "suite": verdict.suite,

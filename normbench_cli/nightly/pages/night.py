@@ -20,7 +20,7 @@ PLOTTED = 8  # changed measurements with a plot of their own
 
 
 def night_document(nights: Sequence[ReadNight], stem: str, head: Mapping[str, str]) -> Document:
-    """The page of the last of these nights.  nights: of its suite up to it, oldest first.  stem: of the page's files."""
+    """The page of the last of these nights.  nights: of its suite, oldest first.  stem: of the page's files."""
     night = nights[-1]
     if night.verdict is None:
         raise ValueError(f"night {night.summary.id} has no verdict")
