@@ -75,7 +75,7 @@ def changed_blocks(verdict: Verdict, found: Mapping[str, History], stem: str) ->
     regressions, better, doubtful = map(verdict.of, CHANGED)
     if regressions:
         yield tables.changed_table("Regressions", regressions)
-        yield from next_steps(verdict.suite, regressions)
+        yield from next_steps(verdict.suite_file or verdict.suite, regressions)
     if better:
         yield tables.changed_table("Improvements", better)
     if doubtful:

@@ -62,6 +62,12 @@ def test_the_commands_that_settle_it_can_be_copied() -> None:
     assert f"$ {commands[0]}\n" in to_markdown(document())
 
 
+def test_the_commands_name_the_file_of_a_suite_of_ones_own() -> None:
+    page = document(suite="mine", suite_file="/suites of me/mine.toml")
+    commands = [block.command for block in page.blocks if isinstance(block, Paragraph)]
+    assert all(" --suite '/suites of me/mine.toml' " in command for command in commands)
+
+
 def test_what_else_happened_has_a_table_each() -> None:
     found = tables(document(failed=FAILED, left_out=LEFT_OUT))
     assert row(found["Improvements"])["change"] == "-20.0 %"
