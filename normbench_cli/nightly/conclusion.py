@@ -1,52 +1,45 @@
-"""The end of a night: its pages are written, somebody is told, and the line to be printed is made.
+"""The end of a night: the pages are written and somebody is told.
 
-Nothing here changes what the night found: what goes wrong is said, and the verdict stays.
+Nothing here changes what the night found: what goes wrong is a sentence in the log and on stderr.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from normbench_cli.errors import EXIT_ERROR, NormbenchError
+from normbench_cli.errors import NormbenchError
 from normbench_cli.nightly import log
-from normbench_cli.nightly.notify import is_due, notify
+from normbench_cli.nightly.notify import notify
 from normbench_cli.nightly.pages import write_pages
-from normbench_cli.nightly.verdict import Verdict
-from normbench_cli.nightly.verdict_json import verdict_json
-from normbench_cli.nightly.verdict_line import verdict_line
+from normbench_cli.nightly.verdict_json import FORMAT
 from normbench_cli.store import Store
 
-
-@dataclass(frozen=True)
-class Conclusion:
-    """line: for stdout.  document: the same as JSON.  problems: for stderr, a sentence each."""
-
-    line: str
-    document: dict[str, Any]
-    exit_code: int
-    problems: Sequence[str] = ()
+logger = logging.getLogger(log.NAME)
 
 
-def conclude(
-    store: Store, verdict: Verdict, out: Path, logger: logging.Logger, command: str = "", when: str = "problem"
-) -> Conclusion:
-    """What to print of a night that is recorded.  command, when: of ``--notify`` and ``--notify-on``."""
-    pages: list[Path] = []
-    problems: list[str] = []
+def try_pages(store: Store, night: str, out: Path) -> tuple[list[Path], list[str]]:
+    """The pages of a night that is recorded, and what went wrong."""
     try:
-        pages = write_pages(store, verdict.night, out)
+        return write_pages(store, night, out), []
     except NormbenchError as error:
-        problems.append(f"the pages of the night are missing: {error}")
-    line, document = verdict_line(verdict, pages[0] if pages else None), verdict_json(verdict, pages)
-    code = verdict.exit_code or (EXIT_ERROR if problems else 0)
-    logger.info(line)
-    if command and is_due(when, code):
-        failed = notify(command, document, log.folder())
-        problems += [failed] if failed else []
-    for problem in problems:
+        logger.error("the pages of the night are missing: %s", error)
+        return [], [f"the pages of the night are missing: {error}"]
+
+
+def tell(document: Mapping[str, Any], command: str | None, when: str) -> list[str]:
+    """Run the command of ``--notify`` if it is due; what went wrong.  document: the verdict as JSON."""
+    if not command or (when == "problem" and document["exit_code"] == 0):
+        return []
+    problem = notify(command, document, log.folder())
+    if problem:
         logger.warning(problem)
-    return Conclusion(line, document, code, problems)
+    return [problem] if problem else []
+
+
+def error_json(suite: str, error: NormbenchError) -> dict[str, Any]:
+    """What is told of a night that ended in an error, without a verdict."""
+    line = f"{suite}: error, {' '.join(str(error).split())}"
+    return {"format": FORMAT, "suite": suite, "outcome": "error", "exit_code": error.exit_code, "line": line}

@@ -38,7 +38,7 @@ def folder() -> Path:
 
 @contextmanager
 def night_log() -> Iterator[logging.Logger]:
-    """The log, open until the night ends."""
+    """The log, open until the night ends; an error that ends it is logged, too."""
     paths.ensure_writable(folder(), "NORMBENCH_HOME")
     handler = QuietHandler(folder() / "nightly.log", maxBytes=LARGEST, backupCount=KEPT, encoding="utf-8", delay=True)
     handler.setFormatter(LineFormatter())
@@ -48,6 +48,9 @@ def night_log() -> Iterator[logging.Logger]:
     logger.addHandler(handler)
     try:
         yield logger
+    except BaseException as error:
+        logger.error("%s", error or type(error).__name__)
+        raise
     finally:
         logger.removeHandler(handler)
         handler.close()

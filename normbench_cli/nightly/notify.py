@@ -16,11 +16,6 @@ from typing import IO, Any
 
 TIMEOUT = 60.0  # seconds that the command has
 QUOTED = 200  # characters of what the command said
-WHEN = ("problem", "always")  # problem: the exit code is not 0
-
-
-def is_due(when: str, exit_code: int) -> bool:
-    return when == "always" or exit_code != 0
 
 
 def notify(command: str, verdict: Mapping[str, Any], folder: Path, timeout: float = TIMEOUT) -> str:

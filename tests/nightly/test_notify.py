@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from normbench_cli.nightly.notify import is_due, notify
+from normbench_cli.nightly.notify import notify
 
 VERDICT = {"outcome": "regression", "line": "canary: é"}
 
@@ -57,8 +57,3 @@ def is_over(pid: int) -> bool:
             return True
         time.sleep(0.1)
     return False
-
-
-@pytest.mark.parametrize(("when", "code", "due"), [("problem", 0, False), ("problem", 5, True), ("always", 0, True)])
-def test_when_a_command_is_called(when: str, code: int, due: bool) -> None:
-    assert is_due(when, code) is due
