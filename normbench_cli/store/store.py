@@ -19,7 +19,7 @@ from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.processes import GRACE, is_gone, this_process
 from normbench_cli.store.reading import RUNS, AnyRow, fetch, fetch_each, fetch_run
 from normbench_cli.store.rows import Measurements, RecordLike, metric_rows, now, series_row
-from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
+from normbench_cli.store.schema import Environment, Metric, Night, Run, SeriesChunk
 from normbench_cli.store.statements import environment_id, unused_id, update_heartbeat
 from normbench_cli.store.status import STATUSES, WITH_RESULT
 from normbench_cli.store.versions import require_head
@@ -245,5 +245,5 @@ class Store(Database):
         with self.writing() as session:
             for run_id in run_ids:
                 session.execute(delete(Run).where(Run.id == run_id))
-            used = select(Run.environment_id)
+            used = select(Run.environment_id).union(select(Night.environment_id))
             session.execute(delete(Environment).where(Environment.id.not_in(used)))
