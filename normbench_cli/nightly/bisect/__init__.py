@@ -6,3 +6,7 @@ Then a binary search over the history between them (`search`) halves the commits
 middle is measured in turns with both ends, until it is certain which of them it is nearer to.  `run` puts these
 together.
 """
+
+from normbench_cli.nightly.bisect.plan import plan_bisect, run_bisect
+
+__all__ = ["plan_bisect", "run_bisect"]
