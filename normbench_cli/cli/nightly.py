@@ -2,6 +2,90 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from normbench_cli import interrupts, nightly
+from normbench_cli.cli import _options
+from normbench_cli.cli._options import Common, common_options, completion
+from normbench_cli.cli._output import echo, print_json
+from normbench_cli.cli.reproduce import parse_duration
+from normbench_cli.errors import EXIT_OK, UsageError
+from normbench_cli.registry.trust import allow_packages
+
 app = typer.Typer(help="Measure a suite every night, and find regressions.", invoke_without_command=True)
+HOW_LONG, WHAT = "How long", "What is measured"
+EXAMPLES = (
+    "Examples:\n  normbench nightly --suite canary --budget 4h\n  normbench nightly --suite mine.toml --out pages"
+)
+
+
+@app.callback(epilog=EXAMPLES)
+@common_options
+def night(
+    context: typer.Context,
+    suite: Annotated[
+        str,
+        typer.Option(
+            "--suite",
+            metavar="NAME|FILE",
+            help="A built-in suite (canary), or a file of your own (mine.toml).",
+            rich_help_panel=WHAT,
+            autocompletion=completion(lambda: nightly.suite.suite_names()),
+        ),
+    ] = "canary",
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            "--budget",
+            metavar="TIME",
+            help="Wall-clock time that is kept: 90s, 30m, 4h; cells that do not fit have their turn next night.",
+            show_default="as long as it takes",
+            rich_help_panel=HOW_LONG,
+        ),
+    ] = None,
+    allow: _options.Allow = None,
+    out: _options.Out = _options.REPORTS,
+    *,
+    common: Common,
+) -> int:
+    """Measure a suite, compare it with the nights before, and write a page: what cron calls.
+
+    What leaves its band is measured again at once, and only what is confirmed is a regression (exit code 3).  One line
+    on stdout says what came of it.
+    """
+    if context.invoked_subcommand is not None:
+        refuse_options(context)
+        return EXIT_OK
+    allow_packages(allow or [])
+    found = nightly.suite.read_suite(suite)
+    seconds = None if budget is None else parse_duration(budget)
+    try:
+        with interrupts.raised():
+            result = nightly.run.run_night(found, common.db, out=out, budget=seconds)
+    except nightly.lock.Locked as locked:
+        return show_locked(locked, common)
+    if common.json:
+        print_json(nightly.verdict_json.verdict_json(result.verdict, result.pages))
+    elif not common.quiet or result.verdict.exit_code != EXIT_OK:
+        echo(nightly.verdict_line.verdict_line(result.verdict, result.pages[0]))
+    return result.verdict.exit_code
+
+
+def show_locked(locked: nightly.lock.Locked, common: Common) -> int:
+    """A night is being measured: nothing is wrong, and there is nothing to do."""
+    if common.json:
+        print_json({"outcome": "locked", "exit_code": EXIT_OK, "line": str(locked), "holder": locked.facts()})
+    elif not common.quiet:
+        echo(str(locked))
+    return EXIT_OK
+
+
+def refuse_options(context: typer.Context) -> None:
+    """Options of the night before the name of a sub-command would have no effect."""
+    sub = context.invoked_subcommand
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if source is not None and source.name == "COMMANDLINE":
+            raise UsageError(f"{option.opts[0]} stands before {sub}", f"write it after `normbench nightly {sub}`")

@@ -21,7 +21,7 @@ def train_calibrated(config: RunConfig, store: Store) -> tuple[RunResult, float 
     """
     calibration = Calibration(pick_device(config.device))
 
-    def between_steps(event: Event) -> None:
+    def between_steps(_: Event) -> None:
         if not config.folds:  # folds are trained beside this process
             calibration.sample()
 

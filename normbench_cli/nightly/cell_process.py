@@ -1,4 +1,4 @@
-"""Measuring a cell in a process of its own, from the side of the night: it is watched, and stopped when its time is over."""
+"""Measuring a cell in a process of its own: it is watched, and stopped when its time is over."""
 
 from __future__ import annotations
 

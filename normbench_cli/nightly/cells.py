@@ -20,8 +20,8 @@ from normbench_cli.errors import EXIT_ERROR, EXIT_INTERRUPTED, NormbenchError
 from normbench_cli.experiments.calibrated import train_calibrated
 from normbench_cli.experiments.profile import plan_profile, profile_contenders
 from normbench_cli.experiments.profile_results import Row
-from normbench_cli.nightly.measurements import OF_TRAINING, TIME_VS_CALIBRATION, TIME_VS_REFERENCE
 from normbench_cli.nightly.cell import REFERENCE, NightlyCell, cell_from
+from normbench_cli.nightly.measurements import OF_TRAINING, TIME_VS_CALIBRATION, TIME_VS_REFERENCE
 from normbench_cli.registry.trust import recorded_in
 from normbench_cli.store import Store
 
@@ -105,7 +105,8 @@ def main() -> NoReturn:
 
 def end_with_parent() -> None:
     """Wait until nobody can write to stdin any more; the run of this process then counts as interrupted."""
-    sys.stdin.buffer.read()
+    while os.read(0, 1000):  # not by sys.stdin, whose lock this thread would hold when the process ends
+        pass
     os._exit(EXIT_INTERRUPTED)
 
 

@@ -52,6 +52,9 @@ class Locked(NormbenchError):
         super().__init__(str(holder or "another process measures a night"), "nothing was measured by this one")
         self.holder = holder
 
+    def facts(self) -> dict[str, Any] | None:
+        return vars(self.holder) if self.holder else None
+
 
 @contextmanager
 def night_lock(suite: str, now: datetime) -> Iterator[None]:

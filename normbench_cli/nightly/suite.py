@@ -4,7 +4,7 @@
     [minimum_effects]               time, memory, accuracy, solver: the smallest relative change that counts
     [settings]                      of every cell
     [train.NAME]                    a training: settings; the seed is fixed (0)
-    [profile.NAME]                  settings, rounds, and shapes of layers: without shapes, the training step of the model
+    [profile.NAME]                  settings, rounds, and shapes of layers; without shapes, a training step of the model
 
 `norms`, a list, makes a cell of each: NAME/NORM.
 """

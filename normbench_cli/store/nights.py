@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from datetime import date
 from typing import Any
 
 from sqlalchemy import Table, delete, insert, select, update
 
+from normbench_cli.errors import DatabaseError
 from normbench_cli.store.metric_names import unit_of
 from normbench_cli.store.processes import this_process
 from normbench_cli.store.reading import AnyRow, fetch_each
@@ -115,6 +117,15 @@ def mark_killed(store: Store, night: AnyRow) -> None:
         session.execute(update(Night).where(*unchanged).values(**values))
 
 
+def stop_night(store: Store, night_id: str, message: str) -> None:
+    """Mark a night that its user has stopped: it can be continued like one that was killed."""
+    moment = now()
+    values = {"status": "killed", "message": message, "heartbeat_at": moment, "finished_at": moment}
+    running = (Night.id == night_id, Night.status == "running")
+    with suppress(DatabaseError), store.writing() as session:
+        session.execute(update(Night).where(*running).values(**values))
+
+
 def nights(store: Store, suite: str | None = None) -> list[AnyRow]:
     """The rows of a suite's nights, or of all, oldest first; damaged ones are left out and named by `Store.damage`."""
     query = select(*NIGHTS.columns).order_by(Night.started_at, Night.id)
@@ -144,4 +155,4 @@ def environments(store: Store, numbers: Collection[int]) -> dict[int, dict[str, 
     with store.reading() as session:
         found, damaged = fetch_each(session, query, table)
     store.left_out |= damaged
-    return {number: facts for number, facts in found}
+    return {row.id: row.facts for row in found}
