@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from normbench_cli import nightly
-from normbench_cli.cli import _nightly_night, _options
+from normbench_cli.cli import _nightly_night, _options, nightly_bisect, nightly_decisions
+from normbench_cli.cli._help import Command
 from normbench_cli.cli._options import Common, common_options, completion
 from normbench_cli.cli.reproduce import parse_duration
 from normbench_cli.errors import EXIT_OK, UsageError
@@ -76,3 +77,8 @@ def refuse_options(context: typer.Context) -> None:
         source = context.get_parameter_source(option.name or "")
         if source is not None and source.name == "COMMANDLINE":
             raise UsageError(f"{option.opts[0]} stands before {sub}", f"write it after `normbench nightly {sub}`")
+
+
+app.command("bisect", cls=Command)(nightly_bisect.bisect)
+app.command("accept", cls=Command)(nightly_decisions.accept)
+app.command("mute", cls=Command)(nightly_decisions.mute)
