@@ -21,9 +21,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from normbench_cli.nightly import lock, run, suite, verdict_json, verdict_line
+    from normbench_cli.nightly import (
+        accept_and_mute,
+        bisect,
+        conclusion,
+        decisions,
+        job,
+        last_night,
+        lock,
+        log,
+        run,
+        schedule,
+        suite,
+        verdict_json,
+        verdict_line,
+    )
 
-__all__ = ["lock", "run", "suite", "verdict_json", "verdict_line"]
+__all__ = [
+    "accept_and_mute",
+    "bisect",
+    "conclusion",
+    "decisions",
+    "job",
+    "last_night",
+    "lock",
+    "log",
+    "run",
+    "schedule",
+    "suite",
+    "verdict_json",
+    "verdict_line",
+]
 
 
 def __getattr__(name: str) -> object:

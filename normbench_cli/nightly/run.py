@@ -15,13 +15,14 @@ from normbench_cli.interrupts import Interrupted, ignored
 from normbench_cli.nightly.budget import Budget, in_turn
 from normbench_cli.nightly.cell import NightlyCell, NightlySuite
 from normbench_cli.nightly.cell_process import CellFailed, Measure, OutOfTime, measure_in_process
+from normbench_cli.nightly.conclusion import try_pages
 from normbench_cli.nightly.decisions import decisions, is_muted
 from normbench_cli.nightly.history import last_measured, read_series
 from normbench_cli.nightly.judging import controls, judged_again, next_round, suspects
 from normbench_cli.nightly.lock import night_lock
 from normbench_cli.nightly.night import Night, open_night
-from normbench_cli.nightly.pages import write_pages
 from normbench_cli.nightly.series import Series
+from normbench_cli.nightly.suite import own_file
 from normbench_cli.nightly.verdict import Judged, Mute, Verdict
 from normbench_cli.nightly.verdict_json import verdict_json
 from normbench_cli.store import Store
@@ -35,10 +36,11 @@ NO_TIME = "no time was left within the budget"
 
 @dataclass(frozen=True)
 class NightResult:
-    """What a night came to, and the pages that say so."""
+    """What a night came to, the pages that say so, and what went wrong with them."""
 
     verdict: Verdict
     pages: Sequence[Path]
+    problems: Sequence[str] = ()
 
 
 def run_night(
@@ -159,8 +161,10 @@ def finish(night: Night, found: Sequence[Judged], out: Path) -> NightResult:
         revision=str(night.environment.get("git_sha") or ""),
         started_at=started,
         finished_at=this_moment(),
+        suite_file=own_file(night.suite),
     )
     status = "incomplete" if night.failed or night.left_out else "finished"
     end_night(night.store, night.id, status, verdict=verdict_json(verdict))
     logger.info("%s: %s", status, verdict.outcome)
-    return NightResult(verdict, write_pages(night.store, night.id, out))
+    pages, problems = try_pages(night.store, night.id, out)
+    return NightResult(verdict, pages, problems)

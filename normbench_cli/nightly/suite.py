@@ -25,7 +25,8 @@ from normbench_cli.suites.checks import check_keys, check_table, check_types
 from normbench_cli.suites.read import read_toml
 
 FOLDER = Path(__file__).parent / "suites"
-__all__ = ["NightlyCell", "NightlySuite", "find_suite", "read_suite", "suite_names"]
+
+__all__ = ["NightlyCell", "NightlySuite", "find_suite", "own_file", "read_suite", "suite_names"]
 
 
 def suite_names() -> list[str]:
@@ -41,6 +42,12 @@ def find_suite(name_or_file: str) -> Path:
         return Path(name_or_file)
     do = suggest(name_or_file, suite_names()) + ", or give the path of a .toml"
     raise UsageError(f"there is no nightly suite '{name_or_file}'", do)
+
+
+def own_file(suite: NightlySuite) -> str:
+    """The absolute path of the file of one's own suite; empty for a built-in one."""
+    source = Path(suite.source).expanduser().absolute()
+    return "" if source.parent == FOLDER else str(source)
 
 
 def read_suite(name_or_file: str, allow: str | Iterable[str] = ()) -> NightlySuite:

@@ -46,7 +46,7 @@ class Verdict:
     """What a night came to.
 
     night: its id.  failed, left_out: cells with the reason; left_out had no time within the budget.
-    message: why the night ended early, if it did.
+    message: why the night ended early, if it did.  suite_file: the suite's file, if it is not built in.
     """
 
     suite: str
@@ -59,6 +59,7 @@ class Verdict:
     started_at: datetime | None = None
     finished_at: datetime | None = None
     message: str = ""
+    suite_file: str = ""
 
     @cached_property
     def counts(self) -> Counter[Status]:
