@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from normbench_cli.nightly.classes import environment_class
 from normbench_cli.nightly.cell import NightlyCell
+from normbench_cli.nightly.classes import environment_class
 from tests.nightly.conftest import FACTS
 
 CELL = NightlyCell("a", "train", {"norm": "popnorm"})
