@@ -84,7 +84,8 @@ def test_a_night_without_pages_keeps_its_verdict(night: Night, monkeypatch: pyte
 
 def test_another_word_for_when_is_refused(night: Night) -> None:
     ended = night("--notify-on", "alway")
-    assert (ended.code, ended.err) == (2, "normbench: --notify-on alway is not known; did you mean 'always'?\n")
+    assert ended.code == 2
+    assert ended.err.startswith("normbench: --notify-on alway is not known; did you mean 'always'?")
 
 
 def test_the_line_for_cron_has_every_option_that_was_given(night: Night, tmp_path: Path) -> None:
