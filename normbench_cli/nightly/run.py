@@ -25,6 +25,7 @@ from normbench_cli.nightly.series import Series
 from normbench_cli.nightly.suite import own_file
 from normbench_cli.nightly.verdict import Judged, Mute, Verdict
 from normbench_cli.nightly.verdict_json import verdict_json
+from normbench_cli.nightly.verdict_line import verdict_line
 from normbench_cli.store import Store
 from normbench_cli.store.nights import end_night, nights, stop_night
 from normbench_cli.store.rows import now as this_moment
@@ -165,6 +166,6 @@ def finish(night: Night, found: Sequence[Judged], out: Path) -> NightResult:
     )
     status = "incomplete" if night.failed or night.left_out else "finished"
     end_night(night.store, night.id, status, verdict=verdict_json(verdict))
-    logger.info("%s: %s", status, verdict.outcome)
     pages, problems = try_pages(night.store, night.id, out)
+    logger.info(verdict_line(verdict, pages[0] if pages else None))
     return NightResult(verdict, pages, problems)

@@ -57,6 +57,7 @@ def finding_json(one: Judged) -> dict[str, Any]:
         **{name: number(getattr(finding, name)) for name in NUMBERS},
         "since": finding.since.isoformat() if finding.since else None,
         **{name: getattr(finding, name) for name in TEXTS},
+        "known": finding.known,
         "again": [number(value) for value in one.again],
         "environment_class": one.environment_class,
         "muted": {"until": one.muted.until.isoformat(), "reason": one.muted.reason} if one.muted else None,
@@ -104,10 +105,10 @@ def read_findings(listed: Sequence[Mapping[str, Any]]) -> Iterator[Judged]:
         )
         if one["status"] not in STATUSES:
             raise ValueError(f"{one['status']!r:.60} is not a status")
-        known: dict[str, Any] = {name: read_number(one[name]) for name in NUMBERS}
-        known |= {name: text(one[name]) for name in TEXTS}
+        fields: dict[str, Any] = {name: read_number(one[name]) for name in NUMBERS}
+        fields |= {name: text(one[name]) for name in TEXTS} | {"known": bool(one["known"])}
         since = date.fromisoformat(one["since"]) if one["since"] else None
-        finding = Finding(measurement, one["status"], since=since, **known)
+        finding = Finding(measurement, one["status"], since=since, **fields)
         muted = one["muted"] and Mute(date.fromisoformat(one["muted"]["until"]), text(one["muted"]["reason"]))
         yield Judged(finding, tuple(map(read_number, one["again"])), text(one["environment_class"]), muted or None)
 
