@@ -24,7 +24,7 @@ from tests.support import RunCommand
 class Reading:
     """Reads the value of a commit from its file, in place of the process that measures it."""
 
-    def __init__(self, checkout: Checkout, commit: Commit, request: Request, folder: Path) -> None:
+    def __init__(self, checkout: Checkout, commit: Commit, request: Request, folder: Path, warm_up: bool) -> None:
         self.values: list[float] = []
         self.file = folder / commit.short / "files"
         if not self.file.exists():

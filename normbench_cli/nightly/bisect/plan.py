@@ -92,9 +92,10 @@ def revisions(finding: Finding | None, good: str | None, bad: str | None) -> tup
 def run_bisect(plan: BisectPlan, report: Callable[[str], object] = lambda _: None) -> Bisected:
     """Measure, in processes and folders that are gone when this ends, however it ends."""
     with tempfile.TemporaryDirectory(prefix="normbench-bisect-", ignore_cleanup_errors=True) as folder:
+        exact = plan.measurement.exact
 
         def open_worker(commit: str) -> Worker:
-            return Worker(plan.checkout, plan.checkout.commit(commit), plan.request, Path(folder))
+            known = plan.checkout.commit(commit)
+            return Worker(plan.checkout, known, plan.request, Path(folder), warm_up=not exact)
 
-        exact = plan.measurement.exact
         return Bisection(plan.parents, plan.good.hash, open_worker, exact=exact, report=report).run()
