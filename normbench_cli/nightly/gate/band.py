@@ -47,6 +47,7 @@ def band_of(values: Sequence[float], policy: Policy, residuals: Sequence[float] 
     known += [abs(value) for value in residuals[len(values) - WINDOW :]] if len(values) < WINDOW else []
     seen = MAD_TO_SD * median(known)
     count = len(known)
-    noise = math.sqrt((count * seen**2 + USUAL_WEIGHT * policy.usual(expected) ** 2) / (count + USUAL_WEIGHT))
+    shares = math.sqrt(count) * seen, math.sqrt(USUAL_WEIGHT) * policy.usual(expected)
+    noise = math.hypot(*shares) / math.sqrt(count + USUAL_WEIGHT)
     limit = max(policy.smallest(expected), BAND * noise * (1 + (NARROWS / len(values)) ** 2))
     return Band(expected, limit, noise)

@@ -10,8 +10,12 @@ import ruptures
 
 from normbench_cli.nightly.gate.policy import WINDOW
 
-# The test that found the change already says about when; a split further away than this follows some other unevenness.
-FARTHEST = 6
+# The test that found the change already says when: within the three nights that it combines.  A split into two levels
+# is better from so many nights of the new level on; with fewer it often follows a few slow nights of the old level.
+SETTLED = 4
+
+# A split further away than this follows some other unevenness, such as a drift.
+FARTHEST = 4
 
 
 def first_night(estimates: Sequence[float], start: int, begin: int = 0) -> int:
@@ -21,10 +25,10 @@ def first_night(estimates: Sequence[float], start: int, begin: int = 0) -> int:
     begin: where the level before began.
     """
     begin = max(begin, start - WINDOW)
-    part = np.asarray(estimates[begin:], dtype=float)
-    if len(part) < 3 or not np.isfinite(part).all():
+    part = np.asarray(estimates[begin : start + WINDOW], dtype=float)
+    if len(estimates) - start < SETTLED or start - begin < 2 or not np.isfinite(part).all():
         return start
-    search = ruptures.Binseg(model="l1", min_size=1, jump=1).fit(part)
+    search = ruptures.Binseg(model="l1", min_size=1, jump=1).fit(part / (np.abs(part).max() or 1.0))
     found = begin + int(search.predict(n_bkps=1)[0])
     return found if abs(found - start) <= FARTHEST else start
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from enum import Enum
 
@@ -34,10 +33,14 @@ def vote(again: Sequence[float], edge: float, direction: int, limit: float, far:
     multiples of it, for one night to be enough.
     """
     beyond = [direction * (value - edge) for value in again]
+    first = beyond[:FIRST_REMEASUREMENTS]
     outside, inside = sum(excess > 0 for excess in beyond), sum(excess <= 0 for excess in beyond)
-    if len(beyond) == FIRST_REMEASUREMENTS and min(beyond) > (VERY_FAR - 1) * limit:
-        return Vote.CONFIRMED
-    if len(beyond) == FIRST_REMEASUREMENTS and outside < FIRST_AGREE or inside > REMEASUREMENTS - AGREE_IN_PART:
+    if len(first) == FIRST_REMEASUREMENTS:
+        if min(first) > (VERY_FAR - 1) * limit:
+            return Vote.CONFIRMED
+        if sum(excess > 0 for excess in first) < FIRST_AGREE:
+            return Vote.REFUTED
+    if inside > REMEASUREMENTS - AGREE_IN_PART:
         return Vote.REFUTED
     if outside >= AGREE:
         return Vote.CONFIRMED if median(beyond) > (far - 1) * limit else Vote.IN_PART
@@ -58,4 +61,6 @@ def between_nights(again: Sequence[float], noise: float) -> float:
     """
     if len(again) < 2 or not all(map(math.isfinite, again)):
         return 0.0
-    return BETWEEN_NIGHTS * math.sqrt(max(0.0, noise**2 - statistics.variance(again)))
+    mean = sum(again) / len(again)
+    within = math.dist(again, [mean] * len(again)) / math.sqrt(len(again) - 1)
+    return BETWEEN_NIGHTS * math.sqrt((noise - within) * (noise + within)) if within < noise else 0.0

@@ -15,10 +15,10 @@ FEWEST_NIGHTS = 3
 
 # Half the width of the band in robust standard deviations.  It is narrow because leaving it is no alarm: it only asks
 # for repeated measurements.  A 10 % slowdown under 3 % noise must leave it on most nights.
-BAND = 1.3
+BAND = 1.1
 
 # A band of n nights is wider by the factor 1 + (NARROWS / n)^2: neither its middle nor its width is known exactly.
-NARROWS = 3.0
+NARROWS = 5.0
 
 # So many nights' weight has the usual noise of a kind beside the noise that was seen: the spread of three values alone
 # is too often too small by chance.
@@ -29,7 +29,7 @@ USUAL_WEIGHT = 5.0
 # not eight of nine, and the median of them not twice as far out as the edge.
 REMEASUREMENTS = 9
 AGREE = 8
-FAR = 2.0
+FAR = 2.4
 
 # With fewer, or less far out, the night counts in part: a second such night among the last three makes a regression.
 # Noisy nights are one in ten, so two of three are rare.  After such a night the next ones are measured again anyway.
@@ -76,8 +76,8 @@ class Policy:
 
 
 POLICIES: dict[Kind, Policy] = {
-    # 5 %: half of what must be found within three nights.  3 %: the step times of small networks on a shared machine.
-    "time": Policy(relative=0.05, usual_relative=0.03),
+    # 4 %: well under half of what must be found within three nights.  3 %: the step times of small networks on a shared machine.
+    "time": Policy(relative=0.04, usual_relative=0.03),
     # peak memory: allocators round, and the interpreter's share varies a little
     "memory": Policy(relative=0.03, usual_relative=0.01),
     # a point of accuracy (or 0.01 of a loss) is what a person would look into

@@ -64,8 +64,15 @@ class Track:
     in_part: dict[int, list[Night]] = field(default_factory=lambda: {1: [], -1: []})
     crept: bool = False
     count: int = 0
+    _band: tuple[int, Band] | None = None  # of the night with this number
 
     def band(self) -> Band:
+        """What the next night is compared with."""
+        if self._band is None or self._band[0] != self.count:
+            self._band = self.count, self._new_band()
+        return self._band[1]
+
+    def _new_band(self) -> Band:
         return band_of([night.estimate for night in self.reference[-WINDOW:]], self.policy, self.residuals)
 
     def look(self, value: float, again: Sequence[float]) -> Look:
