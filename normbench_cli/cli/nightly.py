@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from normbench_cli import interrupts, nightly
-from normbench_cli.cli import _options, nightly_bisect, nightly_decisions
+from normbench_cli import nightly
+from normbench_cli.cli import _nightly_night, _options, nightly_bisect, nightly_decisions
 from normbench_cli.cli._help import Command
 from normbench_cli.cli._options import Common, common_options, completion
-from normbench_cli.cli._output import echo, print_json
 from normbench_cli.cli.reproduce import parse_duration
 from normbench_cli.errors import EXIT_OK, UsageError
 from normbench_cli.registry.trust import allow_packages
@@ -48,39 +47,27 @@ def night(
     ] = None,
     allow: _options.Allow = None,
     out: _options.Out = _options.REPORTS,
+    notify: _nightly_night.Notify = None,
+    notify_on: _nightly_night.NotifyOn = "problem",
+    print_cron: _nightly_night.PrintCron = False,
     *,
     common: Common,
 ) -> int:
     """Measure a suite, compare it with the nights before, and write a page: what cron calls.
 
     What leaves its band is measured again at once, and only what is confirmed is a regression (exit code 3).  One line
-    on stdout says what came of it.
+    on stdout says what came of it; with --quiet, only if something is wrong.
     """
     if context.invoked_subcommand is not None:
         refuse_options(context)
         return EXIT_OK
+    _nightly_night.check_when(notify_on)
     allow_packages(allow or [])
     found = nightly.suite.read_suite(suite)
     seconds = None if budget is None else parse_duration(budget)
-    try:
-        with interrupts.raised():
-            result = nightly.run.run_night(found, common.db, out=out, budget=seconds)
-    except nightly.lock.Locked as locked:
-        return show_locked(locked, common)
-    if common.json:
-        print_json(nightly.verdict_json.verdict_json(result.verdict, result.pages))
-    elif not common.quiet or result.verdict.exit_code != EXIT_OK:
-        echo(nightly.verdict_line.verdict_line(result.verdict, result.pages[0]))
-    return result.verdict.exit_code
-
-
-def show_locked(locked: nightly.lock.Locked, common: Common) -> int:
-    """A night is being measured: nothing is wrong, and there is nothing to do."""
-    if common.json:
-        print_json({"outcome": "locked", "exit_code": EXIT_OK, "line": str(locked), "holder": locked.facts()})
-    elif not common.quiet:
-        echo(str(locked))
-    return EXIT_OK
+    if print_cron:
+        return _nightly_night.print_cron(found, budget, out, allow or [], notify, notify_on, common)
+    return _nightly_night.run(found, seconds, out, notify, notify_on, common)
 
 
 def refuse_options(context: typer.Context) -> None:

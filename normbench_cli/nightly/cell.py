@@ -12,6 +12,7 @@ from normbench_cli.registry.spec import suggest
 
 CellKind = Literal["train", "profile"]
 KINDS: tuple[CellKind, ...] = get_args(CellKind)
+MOST_AGAIN = 20
 REFERENCE = "batchnorm"  # what the norms of a profile are timed against
 
 
@@ -32,13 +33,14 @@ class NightlyCell:
 
 @dataclass(frozen=True)
 class NightlySuite:
-    """minimum_effects: by kind, the smallest relative change that counts; passed on to the gate.  remeasurements: how
-    often a suspected cell is measured again.  source: the file."""
+    """minimum_effects: by kind, the smallest change that counts, in place of the gate's own; see `gate.policy`.
+    remeasurements: how often a suspected cell is measured again, at most; the gate needs no more than it asks for.
+    source: the file."""
 
     name: str
     cells: tuple[NightlyCell, ...]
     minimum_effects: Mapping[Kind, float] = field(default_factory=dict)
-    remeasurements: int = 3
+    remeasurements: int = MOST_AGAIN
     source: str = ""
 
     def cell(self, name: str) -> NightlyCell:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
 from normbench_cli.nightly.classes import is_deterministic
+from normbench_cli.nightly.decisions import Decision, baseline_of, decisions
 from normbench_cli.nightly.measurements import SECONDS, measurement
 from normbench_cli.nightly.series import Point, Series
 from normbench_cli.store import Store
@@ -59,13 +60,14 @@ def read_series(store: Store, suite: str, day: date | None = None) -> list[Serie
         return []
     until = found[: found.index(last) + 1]
     measured = values_by_night(night_values(store, suite))
-    return list(make_series(until, measured))
+    made = decisions(store, suite)
+    return [since_baseline(series, made) for series in make_series(until, measured)]
 
 
 def make_series(
     nights: Sequence[NightSummary], measured: Mapping[str, Mapping[tuple[str, str], Values]]
 ) -> list[Series]:
-    """A series for each measurement of the last night.  measured: night -> (cell, metric) -> values."""
+    """A series for each measurement of the last night, of its class.  measured: night -> (cell, metric) -> values."""
     last = nights[-1]
     deterministic = is_deterministic(last.environment)
     found = []
@@ -76,6 +78,13 @@ def make_series(
             points = [point(night, own) for night, own in history if own and same_class(own, values)]
             found.append(Series(about, tuple(points)))
     return found
+
+
+def since_baseline(series: Series, made: Sequence[Decision]) -> Series:
+    """Without the nights before the last accepted baseline; the last night always stays."""
+    *before, last = series.points
+    first = baseline_of(series.measurement, made, last.environment_class)
+    return series if first is None else replace(series, points=(*(p for p in before if p.day >= first), last))
 
 
 def same_class(one: Values, other: Values) -> bool:

@@ -38,7 +38,9 @@ def four_digits(number: float) -> str:
 
 def values_text(measurement: Measurement, values: Sequence[float]) -> str:
     """``12.9, 13.1, 12.8 ms (median 12.9 ms)``."""
-    listed = ", ".join(value_text(measurement, value).removesuffix(shown_unit(measurement)[1]).strip() for value in values)
+    listed = ", ".join(
+        value_text(measurement, value).removesuffix(shown_unit(measurement)[1]).strip() for value in values
+    )
     if len(values) == 1:
         return value_text(measurement, values[0])
     return f"{listed} {shown_unit(measurement)[1]}".rstrip() + f" (median {value_text(measurement, median(values))})"

@@ -1,7 +1,7 @@
 """Reading a nightly suite from TOML.  Errors name the file, the key and the nearest right one.
 
-    title, remeasurements           what it is; how often a suspected cell is measured again (3)
-    [minimum_effects]               time, memory, accuracy, solver: the smallest relative change that counts
+    title, remeasurements           what it is; how often a suspected cell is measured again, at most
+    [minimum_effects]               time, memory, solver: the smallest share that counts; accuracy: the difference
     [settings]                      of every cell
     [train.NAME]                    a training: settings; the seed is fixed (0)
     [profile.NAME]                  settings, rounds, and shapes of layers; without shapes, a training step of the model
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from normbench_cli.errors import UsageError
-from normbench_cli.nightly.cell import KINDS, NightlyCell, NightlySuite
+from normbench_cli.nightly.cell import KINDS, MOST_AGAIN, NightlyCell, NightlySuite
 from normbench_cli.nightly.read_cells import SETTINGS, read_cells, whole_number
 from normbench_cli.nightly.series import Kind
 from normbench_cli.registry.spec import suggest
@@ -25,9 +25,8 @@ from normbench_cli.suites.checks import check_keys, check_table, check_types
 from normbench_cli.suites.read import read_toml
 
 FOLDER = Path(__file__).parent / "suites"
-MOST_AGAIN = 20
 
-__all__ = ["NightlyCell", "NightlySuite", "find_suite", "read_suite", "suite_names"]
+__all__ = ["NightlyCell", "NightlySuite", "find_suite", "own_file", "read_suite", "suite_names"]
 
 
 def suite_names() -> list[str]:
@@ -43,6 +42,12 @@ def find_suite(name_or_file: str) -> Path:
         return Path(name_or_file)
     do = suggest(name_or_file, suite_names()) + ", or give the path of a .toml"
     raise UsageError(f"there is no nightly suite '{name_or_file}'", do)
+
+
+def own_file(suite: NightlySuite) -> str:
+    """The absolute path of the file of one's own suite; empty for a built-in one."""
+    source = Path(suite.source).expanduser().absolute()
+    return "" if source.parent == FOLDER else str(source)
 
 
 def read_suite(name_or_file: str, allow: str | Iterable[str] = ()) -> NightlySuite:
@@ -69,7 +74,7 @@ def read_suite(name_or_file: str, allow: str | Iterable[str] = ()) -> NightlySui
         name=path.stem,
         cells=cells,
         minimum_effects=read_effects(content.get("minimum_effects", {}), where),
-        remeasurements=whole_number(content.get("remeasurements", 3), "remeasurements", MOST_AGAIN, where),
+        remeasurements=whole_number(content.get("remeasurements", MOST_AGAIN), "remeasurements", MOST_AGAIN, where),
         source=where,
     )
 

@@ -46,7 +46,7 @@ class Verdict:
     """What a night came to.
 
     night: its id.  failed, left_out: cells with the reason; left_out had no time within the budget.
-    message: why the night ended early, if it did.
+    message: why the night ended early, if it did.  suite_file: the suite's file, if it is not built in.
     """
 
     suite: str
@@ -59,6 +59,7 @@ class Verdict:
     started_at: datetime | None = None
     finished_at: datetime | None = None
     message: str = ""
+    suite_file: str = ""
 
     @cached_property
     def counts(self) -> Counter[Status]:
@@ -76,7 +77,11 @@ class Verdict:
 
     @property
     def outcome(self) -> str:
-        """One word or two: regression, nothing measured, incomplete, fine."""
+        """One word or two: regression, nothing measured, incomplete, fine.
+
+        Cells that were left out for the budget make no night incomplete: in a suite that is larger than its budget they
+        take turns, and an alert every night is one that nobody reads.  The line and the page count and name them.
+        """
         return next(word for word, applies in self._outcomes() if applies)
 
     @property
@@ -86,7 +91,7 @@ class Verdict:
     def _outcomes(self) -> Iterator[tuple[str, bool]]:
         yield "regression", self.counts["regression"] > 0
         yield "nothing measured", not self.judged
-        yield "incomplete", bool(self.failed or self.left_out or self.message)
+        yield "incomplete", bool(self.failed or self.message)
         yield "fine", True
 
 

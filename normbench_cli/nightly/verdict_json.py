@@ -24,10 +24,11 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 def verdict_json(verdict: Verdict, pages: Sequence[Path] = ()) -> dict[str, Any]:
-    """The verdict in JSON's own types; what is not known is null, or an empty text.  pages: the files written for it."""
+    """The verdict in JSON's types; what is not known is null, or an empty text.  pages: the files written for it."""
     return {
         "format": FORMAT,
         "suite": verdict.suite,
+        "suite_file": verdict.suite_file,
         "night": verdict.night,
         "day": verdict.day.isoformat(),
         "outcome": verdict.outcome,
@@ -56,6 +57,7 @@ def finding_json(one: Judged) -> dict[str, Any]:
         **{name: number(getattr(finding, name)) for name in NUMBERS},
         "since": finding.since.isoformat() if finding.since else None,
         **{name: getattr(finding, name) for name in TEXTS},
+        "known": finding.known,
         "again": [number(value) for value in one.again],
         "environment_class": one.environment_class,
         "muted": {"until": one.muted.until.isoformat(), "reason": one.muted.reason} if one.muted else None,
@@ -85,6 +87,7 @@ def read_verdict(document: Mapping[str, Any]) -> Verdict:
             started_at=read_moment(document["started_at"]),
             finished_at=read_moment(document["finished_at"]),
             message=text(document["message"]),
+            suite_file=text(document["suite_file"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DamagedValue(f"is not the verdict of a night: {type(error).__name__}: {error}") from error
@@ -102,13 +105,10 @@ def read_findings(listed: Sequence[Mapping[str, Any]]) -> Iterator[Judged]:
         )
         if one["status"] not in STATUSES:
             raise ValueError(f"{one['status']!r:.60} is not a status")
-        finding = Finding(
-            measurement,
-            one["status"],
-            **{name: read_number(one[name]) for name in NUMBERS},
-            since=date.fromisoformat(one["since"]) if one["since"] else None,
-            **{name: text(one[name]) for name in TEXTS},
-        )
+        fields: dict[str, Any] = {name: read_number(one[name]) for name in NUMBERS}
+        fields |= {name: text(one[name]) for name in TEXTS} | {"known": bool(one["known"])}
+        since = date.fromisoformat(one["since"]) if one["since"] else None
+        finding = Finding(measurement, one["status"], since=since, **fields)
         muted = one["muted"] and Mute(date.fromisoformat(one["muted"]["until"]), text(one["muted"]["reason"]))
         yield Judged(finding, tuple(map(read_number, one["again"])), text(one["environment_class"]), muted or None)
 

@@ -19,7 +19,9 @@ def next_steps(suite: str, regressions: Sequence[Judged]) -> Iterator[Paragraph]
     if regressions:
         name = regressions[0].name
         accept = shlex.join(["normbench", "nightly", "accept", name, "--suite", suite, "--reason", "WHY"])
-        mute = shlex.join(["normbench", "nightly", "mute", name, "--suite", suite, "--until", "DATE", "--reason", "WHY"])
+        mute = shlex.join(
+            ["normbench", "nightly", "mute", name, "--suite", suite, "--until", "DATE", "--reason", "WHY"]
+        )
         yield Paragraph("If it is meant to be so, begin a new baseline:", accept)
         yield Paragraph("If it is known and has to wait, silence it until a day:", mute)
 

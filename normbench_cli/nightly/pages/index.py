@@ -76,7 +76,7 @@ def count_cell(count: int | None, tone: str) -> Cell:
 
 
 def suite_trends(suite: str, nights: Sequence[ReadNight]) -> list[Paragraph | Figure]:
-    """The trends of a suite's most important measurements: what changed in the last night, then times and accuracies."""
+    """The trends of a suite's most important measurements: what changed in the last night, then times."""
     last = next((night.verdict for night in reversed(nights) if night.verdict), None)
     if last is None:
         return []

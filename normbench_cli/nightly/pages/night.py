@@ -20,7 +20,7 @@ PLOTTED = 8  # changed measurements with a plot of their own
 
 
 def night_document(nights: Sequence[ReadNight], stem: str, head: Mapping[str, str]) -> Document:
-    """The page of the last of these nights.  nights: of its suite up to it, oldest first.  stem: of the page's files."""
+    """The page of the last of these nights.  nights: of its suite, oldest first.  stem: of the page's files."""
     night = nights[-1]
     if night.verdict is None:
         raise ValueError(f"night {night.summary.id} has no verdict")
@@ -75,7 +75,7 @@ def changed_blocks(verdict: Verdict, found: Mapping[str, History], stem: str) ->
     regressions, better, doubtful = map(verdict.of, CHANGED)
     if regressions:
         yield tables.changed_table("Regressions", regressions)
-        yield from next_steps(verdict.suite, regressions)
+        yield from next_steps(verdict.suite_file or verdict.suite, regressions)
     if better:
         yield tables.changed_table("Improvements", better)
     if doubtful:

@@ -21,8 +21,8 @@ from normbench_cli.printable import printable
 from normbench_cli.reporting.document import Figure
 from normbench_cli.reporting.files import to_html
 from normbench_cli.reporting.head import command
-from normbench_cli.reporting.plots.files import file_stem, to_svg
 from normbench_cli.reporting.plots import draw
+from normbench_cli.reporting.plots.files import file_stem, to_svg
 from normbench_cli.reporting.writers.markdown import to_markdown
 from normbench_cli.store import Store
 from normbench_cli.store.errors import DamagedValue
@@ -94,5 +94,3 @@ def with_verdict(night: NightSummary) -> ReadNight:
         return ReadNight(night, read_verdict(night.verdict))
     except DamagedValue as error:
         return ReadNight(replace(night, message=str(error)), None)
-
-

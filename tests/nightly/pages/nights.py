@@ -53,7 +53,9 @@ def judged(measurement: Measurement, number: int) -> Judged:
         reason="outside the band, also when measured again" if changed else "",
     )
     again = (value * 1.01, value * 0.99, value) if changed else ()
-    muted = Mute(date(2026, 12, 1), "known: the buffer is being rewritten") if measurement is SAVED and changed else None
+    muted = (
+        Mute(date(2026, 12, 1), "known: the buffer is being rewritten") if measurement is SAVED and changed else None
+    )
     return Judged(finding, again, "aaaa" if number < BUMP else "bbbb", muted)
 
 
@@ -107,4 +109,6 @@ def nights(count: int = 12) -> list[ReadNight]:
 
 def killed(number: int) -> ReadNight:
     """A night whose process disappeared: there is no verdict."""
-    return ReadNight(replace(night(number).summary, status="killed", message="its process disappeared", finished_at=None), None)
+    return ReadNight(
+        replace(night(number).summary, status="killed", message="its process disappeared", finished_at=None), None
+    )
