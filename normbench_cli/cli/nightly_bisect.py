@@ -105,7 +105,7 @@ def conclusion(plan: BisectPlan, found: Bisected) -> list[str]:
     ratio = found.ratio
     times = f"{ratio.median:.4g} [{ratio.low:.4g}, {ratio.high:.4g}] times {ratio.reference[:10]}"
     if not found.differs:
-        return [f"The change is not seen again: {plan.bad.short} takes {times}."]
+        return [f"It is not certain that the ends differ: {plan.bad.short} measures {times}."]
     if len(found.first) > 1:
         names = ", ".join(commit[:10] for commit in found.first)
         return [f"The first changed commit is one of {names}; the others could not be told apart."]
