@@ -14,6 +14,7 @@ from normbench_cli.nightly.cell import NightlyCell, cell_json
 
 LOOK_SECONDS = 15.0  # between two signs of life of the night
 GOODBYE_SECONDS = 20.0  # in which a process that is stopped records how its run ended
+START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from normbench_cli.nightly.cells import main; main()"
 Beat = Callable[[], object]
 
 
@@ -42,7 +43,7 @@ def measure_in_process(cell: NightlyCell, db: str | None, source: str, limit: fl
     """Measure a cell in a new process.  beat: called every 15 seconds.  limit: seconds until it is stopped."""
     began = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, "-m", "normbench_cli.nightly.cells"],
+        words(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -66,6 +67,11 @@ def measure_in_process(cell: NightlyCell, db: str | None, source: str, limit: fl
         raise CellFailed(lines[-1] if lines else f"its process ended with code {process.returncode}")
     answer = json.loads(out)
     return Measured(answer["values"], answer["run_id"], seconds)
+
+
+def words() -> list[str]:
+    """How a cell's process is started: with the same code as this one, wherever that was found."""
+    return [sys.executable, "-c", START, json.dumps(sys.path)]
 
 
 def wait(process: subprocess.Popen[str], end: float, beat: Beat) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """Measuring one cell of a nightly suite.  Loads torch.
 
-``python -m normbench_cli.nightly.cells`` measures a cell in a process of its own, so that the memory and the faults of
-one do not reach another.  It reads one line of JSON on stdin, ``{"cell": {...}, "db": ..., "source": ...}``, and prints
-``{"values": {metric: value}, "run_id": ...}``.  It ends when its stdin is closed, as by the death of its parent.
+`main` measures a cell in a process of its own (`cell_process`), so that the memory and the faults of one do not reach
+another.  It reads one line of JSON on stdin, ``{"cell": {...}, "db": ..., "source": ...}``, and prints ``{"values":
+{metric: value}, "run_id": ...}``.  It ends when its stdin is closed, as by the death of its parent.
 """
 
 from __future__ import annotations
@@ -108,7 +108,3 @@ def end_with_parent() -> None:
     while os.read(0, 1000):  # not by sys.stdin, whose lock this thread would hold when the process ends
         pass
     os._exit(EXIT_INTERRUPTED)
-
-
-if __name__ == "__main__":
-    main()

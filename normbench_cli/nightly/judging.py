@@ -9,9 +9,11 @@ from statistics import median
 
 from normbench_cli.nightly import gate
 from normbench_cli.nightly.cell import NightlyCell, NightlySuite
+from normbench_cli.nightly.gate.policy import FAR
 from normbench_cli.nightly.series import Finding, Series
 from normbench_cli.nightly.verdict import Judged
 
+FEWEST = 3  # repetitions of a control that say something about the machine
 CONTROLS = 2  # cells that nobody suspects, measured again with the suspects
 DISTURBED = "the machine was disturbed: {} left its band as well when it was measured again"
 
@@ -58,12 +60,12 @@ def judged_again(suite: NightlySuite, series: Sequence[Series], controls: Collec
 
 
 def has_moved(suite: NightlySuite, series: Series) -> bool:
-    """Whether the times of a control, as they are now, would be suspected."""
-    *before, last = series.points
-    if series.measurement.kind != "time" or not last.again:
+    """Whether a control is now as far out as the gate wants a suspect to be: chance alone takes many beyond a band."""
+    again = series.points[-1].again
+    if series.measurement.kind != "time" or len(again) < FEWEST:
         return False
-    now = replace(series, points=(*before, replace(last, value=median(last.again), again=())))
-    return gate.suspects(now, suite.minimum_effects)
+    finding = gate.judge(series, suite.minimum_effects)
+    return median(again) - finding.expected > FAR * (finding.high - finding.expected)
 
 
 def is_new_and_slow(one: Judged) -> bool:

@@ -7,7 +7,8 @@ from contextlib import suppress
 from datetime import date
 from typing import Any
 
-from sqlalchemy import Table, delete, insert, select, update
+from sqlalchemy import Table, delete, insert, inspect, select, update
+from sqlalchemy.orm import InstrumentedAttribute
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store.metric_names import unit_of
@@ -128,7 +129,7 @@ def stop_night(store: Store, night_id: str, message: str) -> None:
 
 def nights(store: Store, suite: str | None = None) -> list[AnyRow]:
     """The rows of a suite's nights, or of all, oldest first; damaged ones are left out and named by `Store.damage`."""
-    query = select(*NIGHTS.columns).order_by(Night.started_at, Night.id)
+    query = select(*columns_of(Night)).order_by(Night.started_at, Night.id)
     if suite is not None:
         query = query.where(Night.suite == suite)
     with store.reading() as session:
@@ -139,7 +140,7 @@ def nights(store: Store, suite: str | None = None) -> list[AnyRow]:
 
 def night_values(store: Store, suite: str | None = None) -> list[AnyRow]:
     """What the nights of a suite measured, or all nights, in the order in which it was recorded."""
-    query = select(*VALUES.columns).order_by(NightValue.id)
+    query = select(*columns_of(NightValue)).order_by(NightValue.id)
     if suite is not None:
         query = query.where(NightValue.night_id.in_(select(Night.id).where(Night.suite == suite)))
     with store.reading() as session:
@@ -156,3 +157,8 @@ def environments(store: Store, numbers: Collection[int]) -> dict[int, dict[str, 
         found, damaged = fetch_each(session, query, table)
     store.left_out |= damaged
     return {row.id: row.facts for row in found}
+
+
+def columns_of(table: type[Night] | type[NightValue]) -> list[InstrumentedAttribute[Any]]:
+    """Its columns, called as its attributes are."""
+    return [getattr(table, attribute.key) for attribute in inspect(table).column_attrs]

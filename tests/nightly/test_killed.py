@@ -6,7 +6,6 @@ import json
 import random
 import sqlite3
 import subprocess
-import sys
 import time
 from collections import Counter
 from datetime import timedelta
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from normbench_cli.nightly.cell import NightlyCell, cell_json
+from normbench_cli.nightly.cell_process import words
 from normbench_cli.nightly.history import read_nights
 from normbench_cli.nightly.suite import NightlySuite, read_suite
 from normbench_cli.store import Store
@@ -104,9 +104,7 @@ def test_a_night_killed_at_a_random_moment_twenty_times(home: Path) -> None:
 
 
 def start_cell(cell: NightlyCell) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "normbench_cli.nightly.cells"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    process = subprocess.Popen(words(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     process.stdin.write(json.dumps({"cell": cell_json(cell), "db": None}).encode() + b"\n")
     process.stdin.flush()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from normbench_cli.config import make_config
-from normbench_cli.errors import UsageError
+from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.nightly.cell import cell_from, cell_json
 from normbench_cli.nightly.suite import NightlySuite, read_suite, suite_names
 
@@ -80,7 +80,7 @@ def test_a_cell_stays_the_same_through_json() -> None:
     ],
 )
 def test_what_is_wrong_with_a_suite_is_one_line_that_names_the_place(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(UsageError) as error:
+    with pytest.raises(NormbenchError) as error:
         read(tmp_path, text)
     assert message in str(error.value)
     assert "mine.toml" in str(error.value)

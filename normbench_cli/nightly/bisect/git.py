@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,20 +88,22 @@ class Checkout:
         """Copy the files of a commit into a new folder; where its packages are."""
         folder.mkdir(parents=True)
         index = {"GIT_INDEX_FILE": str(folder.with_name(folder.name + ".index"))}
-        git(self.top, "read-tree", commit.hash, **index)
-        git(self.top, "checkout-index", "--all", "--quiet", f"--prefix={folder}{os.sep}", **index)
+        git(self.top, "read-tree", commit.hash, variables=index)
+        git(self.top, "checkout-index", "--all", "--quiet", f"--prefix={folder}{os.sep}", variables=index)
         place = folder / self.inside
         place.mkdir(parents=True, exist_ok=True)  # a commit from before this folder was made
         return place
 
 
-def git(folder: Path, *words: str, check: bool = True, **variables: str) -> subprocess.CompletedProcess[str]:
+def git(
+    folder: Path, *words: str, check: bool = True, variables: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """What git answers.  Variables that a hook or a script has set for another repository do not count."""
     own = {name: value for name, value in os.environ.items() if name not in ANOTHER_REPOSITORY}
     command = ["git", "-C", str(folder), "--no-optional-locks", *words]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=False, env={**own, **variables}
+            command, capture_output=True, text=True, errors="replace", check=False, env={**own, **(variables or {})}
         )
     except FileNotFoundError as error:
         raise NormbenchError("git cannot be found", "install git") from error

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from normbench_cli.errors import first_sentence
+from normbench_cli.errors import NormbenchError, first_sentence
 from normbench_cli.nightly.cells import measure_cell
 from normbench_cli.nightly.suite import read_suite
 from normbench_cli.store import Store
@@ -32,7 +32,8 @@ def answers(request: dict[str, Any], asked: TextIO) -> Iterator[dict[str, Any]]:
                     return
                 yield {"value": float(values[request["metric"]]), "files": loaded_files()}
     except Exception as error:  # an old commit may fail in any way, and is then left out
-        yield {"error": f"{type(error).__name__}: {first_sentence(error)}"}
+        ours = isinstance(error, NormbenchError)
+        yield {"error": str(error) if ours else f"{type(error).__name__}: {first_sentence(error)}"}
 
 
 def loaded_files() -> list[str]:

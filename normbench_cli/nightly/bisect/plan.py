@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +11,10 @@ from normbench_cli.errors import UsageError
 from normbench_cli.nightly.bisect.git import Checkout, Commit
 from normbench_cli.nightly.bisect.run import Bisected, Bisection
 from normbench_cli.nightly.bisect.worker import Request, Worker
-from normbench_cli.nightly.cell import NightlySuite
-from normbench_cli.nightly.last_night import finding_of, nearest, newest_verdict, suite_name
+from normbench_cli.nightly.last_night import finding_of, measurement_names, nearest, newest_verdict, suite_name
 from normbench_cli.nightly.measurements import measurement
 from normbench_cli.nightly.series import Finding, Measurement
-from normbench_cli.nightly.suite import find_suite, read_suite
+from normbench_cli.nightly.suite import find_suite
 from normbench_cli.nightly.verdict import Judged, Verdict
 from normbench_cli.store import Store
 
@@ -42,7 +41,6 @@ def plan_bisect(
     good: str | None = None,
     bad: str | None = None,
     repo: Path = Path(),
-    allow: str | Iterable[str] = (),
 ) -> BisectPlan:
     """What to measure between which commits.
 
@@ -50,10 +48,9 @@ def plan_bisect(
     regressed in the last night.  good, bad: by default the revisions between which the last night says it changed.
     """
     verdict = None if store is None else newest_verdict(store, suite_name(suite))
-    cells = read_suite(suite, allow)
     judged = regressed(verdict) if name is None else finding_of(verdict, name) if verdict else None
-    about = judged.finding.measurement if judged else measurement_called(name or "", cells, verdict)
-    cells.cell(about.cell)
+    known = measurement_names(store, suite_name(suite)) if store and not judged else []
+    about = judged.finding.measurement if judged else measurement_called(name or "", known)
     good, bad = revisions(judged.finding if judged else None, good, bad)
     checkout = Checkout.at(repo)
     ends = checkout.commit(good), checkout.commit(bad)
@@ -73,13 +70,12 @@ def regressed(verdict: Verdict | None) -> Judged:
     return found[0]
 
 
-def measurement_called(name: str, suite: NightlySuite, verdict: Verdict | None) -> Measurement:
-    """A measurement that the last night does not have: a cell of the suite and a metric."""
-    cell, _, metric = name.rpartition(" ")
-    about = measurement(cell, metric)
-    if about is None or cell not in [one.name for one in suite.cells]:
-        known = [one.name for one in verdict.judged] if verdict else [f"{one.name} METRIC" for one in suite.cells]
-        raise UsageError(f"there is no measurement '{name}'", nearest(name, known))
+def measurement_called(name: str, known: Sequence[str]) -> Measurement:
+    """A measurement that the last night does not have.  Whether the suite has its cell is found out by measuring it."""
+    about = measurement(*name.rpartition(" ")[::2])
+    if about is None or (known and name not in known):
+        do = nearest(name, known) if known else "write a cell and a metric: 'mlp/popnorm test/accuracy'"
+        raise UsageError(f"there is no measurement '{name}'", do)
     return about
 
 
@@ -96,9 +92,10 @@ def revisions(finding: Finding | None, good: str | None, bad: str | None) -> tup
 def run_bisect(plan: BisectPlan, report: Callable[[str], object] = lambda _: None) -> Bisected:
     """Measure, in processes and folders that are gone when this ends, however it ends."""
     with tempfile.TemporaryDirectory(prefix="normbench-bisect-", ignore_cleanup_errors=True) as folder:
+        exact = plan.measurement.exact
 
         def open_worker(commit: str) -> Worker:
-            return Worker(plan.checkout, plan.checkout.commit(commit), plan.request, Path(folder))
+            known = plan.checkout.commit(commit)
+            return Worker(plan.checkout, known, plan.request, Path(folder), warm_up=not exact)
 
-        exact = plan.measurement.exact
         return Bisection(plan.parents, plan.good.hash, open_worker, exact=exact, report=report).run()

@@ -44,9 +44,13 @@ class Worker:
     """The measuring process of a commit, started by its first measurement.
 
     Its home, with its database, is a folder of its own; it shares the data sets and the compiled kernels of the user.
+    warm_up: the first measurement is slower than the others, and is not counted.
     """
 
-    def __init__(self, checkout: Checkout, commit: Commit, request: Request, folder: Path) -> None:
+    def __init__(
+        self, checkout: Checkout, commit: Commit, request: Request, folder: Path, *, warm_up: bool = True
+    ) -> None:
+        self._warm_up = warm_up
         self.values: list[float] = []
         self._request, self._checkout, self._commit = request, checkout, commit
         self._folder = folder / commit.short
@@ -61,17 +65,21 @@ class Worker:
         self.close()
 
     def measure(self) -> float:
-        """Measure the cell once more.  The first measurement of a process warms it up and is not counted."""
-        if self._process is None:
-            files = self._checkout.copy(self._commit, self._folder / "files")
-            self._process = self._start(files)
-            self._tell(asdict(self._request))
-            check_origin(self._ask()["files"], self._checkout, self._folder / "files", self._request)
-        value = float(self._ask()["value"])
+        """Measure the cell once more."""
+        answer = self._first_answer() if self._process is None else self._ask()
+        value = float(answer["value"])
         if not math.isfinite(value):
             raise CannotMeasure(f"the value is {value}")
         self.values.append(value)
         return value
+
+    def _first_answer(self) -> dict[str, Any]:
+        copy = self._folder / "files"
+        self._process = self._start(self._checkout.copy(self._commit, copy))
+        self._tell(asdict(self._request))
+        answer = self._ask()
+        check_origin(answer["files"], self._checkout, copy, self._request)
+        return self._ask() if self._warm_up else answer
 
     def close(self) -> None:
         """End the process and remove its files."""
