@@ -15,7 +15,7 @@ def next_steps(suite: str, regressions: Sequence[Judged]) -> Iterator[Paragraph]
     """How to find the commit of each regression, and how to settle the first."""
     for one in regressions:
         if command := bisect_command(suite, one):
-            yield Paragraph(f"Which commit slowed down {one.name}? This measures the commits between:", command)
+            yield Paragraph(f"Which commit changed {one.name}? This measures the commits between:", command)
     if regressions:
         name = regressions[0].name
         accept = shlex.join(["normbench", "nightly", "accept", name, "--suite", suite, "--reason", "WHY"])
