@@ -134,7 +134,7 @@ def test_another_version_of_torch_begins_a_new_baseline_and_the_page_says_so(
     result = run(NIGHTS, SUITE, Measuring(usual(SUITE, NIGHTS, **dict.fromkeys("abcd", 2.0))))
     assert result.verdict.exit_code == EXIT_OK
     assert set(statuses(result).values()) == {"new baseline"}
-    assert "torch 2.13.0 -> 2.14.0" in result.pages[0].read_text()
+    assert r"torch 2.13.0 -\> 2.14.0" in result.pages[0].read_text()
     assert {path.suffix for path in result.pages} >= {".md", ".html"}
 
 
