@@ -22,6 +22,7 @@ from normbench_cli.experiments.details import details_of
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome
 from normbench_cli.experiments.profile_results import REFERENCES, Row, result_rows
+from normbench_cli.measure.calibration import calibration_work
 from normbench_cli.measure.solver import solver_metrics
 from normbench_cli.measure.timing import Timing, Work, calibration_spread, sample_ms, time_interleaved
 from normbench_cli.measure.workloads import Workload, layer_workload
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHAPES = ((128, 64, 32, 32), (128, 128, 16, 16), (128, 256, 8, 8), (128, 512, 4, 4))
+CALIBRATION = "calibration"
 HARDWARE = ("device_name", "device", "threads", "versions")  # facts that are part of a profile's identity
 
 
@@ -42,7 +44,8 @@ class ProfilePlan:
     """What is profiled: configurations that differ in their norm, as layers of some shapes, as training steps, or both.
 
     rounds: each contender is timed once in each.  precision: further rounds follow until every ratio is known to this
-    fraction, or until so many seconds are over.
+    fraction, or until so many seconds are over.  calibrate: each round also times the calibration, a fixed piece of
+    work, and rows of times say how many of its times they are (`calibrated`).
     """
 
     configs: tuple[ResolvedConfig, ...]
@@ -51,6 +54,7 @@ class ProfilePlan:
     rounds: int
     precision: float | None
     seconds: float
+    calibrate: bool = False
 
     @property
     def device(self) -> torch.device:
@@ -103,6 +107,7 @@ def plan_profile(
     rounds: int = 20,
     precision: float | None = None,
     seconds: float = 60.0,
+    calibrate: bool = False,
 ) -> ProfilePlan:
     """A checked plan: the norms, each once, after the references `none` and `batchnorm`.
 
@@ -122,11 +127,18 @@ def plan_profile(
         rounds=rounds,
         precision=precision,
         seconds=seconds,
+        calibrate=calibrate,
     )
 
 
 def run_profile(plan: ProfilePlan, store: Store) -> dict[str, Any]:
     """Measure everything, record every raw sample, and give the environment, the results and what of them is lost."""
+    _, found = profile_contenders(plan, store)
+    return found
+
+
+def profile_contenders(plan: ProfilePlan, store: Store) -> tuple[dict[str, str], dict[str, Any]]:
+    """The recorded run of each norm, and what `run_profile` gives."""
     paths.set_compile_cache()
     facts = environment(plan.device)
     results: list[Row] = []
@@ -141,7 +153,7 @@ def run_profile(plan: ProfilePlan, store: Store) -> dict[str, Any]:
             store.end(run_id, "finished")
     store.flush()
     lost = [sentence for run_id in run_ids.values() if (sentence := store.lost(run_id))]
-    return {"environment": facts, "results": results, "lost": lost}
+    return run_ids, {"environment": facts, "results": results, "lost": lost}
 
 
 def begin_contender(config: ResolvedConfig, plan: ProfilePlan, store: Store, facts: dict[str, Any]) -> str:
@@ -196,8 +208,9 @@ def measure_place(
         return sample_ms(work, device, repeats)
 
     before = calibration_spread(plan.device)
+    calibration = {CALIBRATION: calibration_work(plan.device)} if plan.calibrate else {}
     timings = time_interleaved(
-        {name: workload.step for name, workload in workloads.items()},
+        {name: workload.step for name, workload in workloads.items()} | calibration,
         plan.device,
         rounds=plan.rounds,
         precision=plan.precision,
@@ -206,12 +219,13 @@ def measure_place(
         sampler=sample,
     )
     after = calibration_spread(plan.device)
+    calibrated = timings.pop() if plan.calibrate else None
     solver = {name: solver_metrics(workload.model) for name, workload in workloads.items()}
     for timing in timings:
         record_contender(store, run_ids[timing.name], place, workloads[timing.name], timing, solver[timing.name])
     heartbeat.recorded()
     shared = {**place, "dtype": "float32", "amp": plan.configs[0].amp, "device": plan.device.type}
-    return result_rows(workloads, timings, solver, (before, after), shared)
+    return result_rows(workloads, timings, solver, (before, after), shared, calibrated)
 
 
 def record_contender(

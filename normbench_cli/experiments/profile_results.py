@@ -19,17 +19,19 @@ def result_rows(
     solver: Mapping[str, Mapping[str, float]],
     spread: tuple[float, float],
     shared: Row,
+    calibration: Timing | None = None,
 ) -> list[Row]:
     """All rows of one shape or model.
 
     solver: metrics of each contender's solver.  spread: of the calibration before and after.  shared: what every row
-    has: the shape or model, dtype, amp, device.
+    has: the shape or model, dtype, amp, device.  calibration: the times of a fixed piece of work in the same rounds.
     """
     by_name = {timing.name: timing for timing in timings}
     rows: list[Row] = []
     for timing, reference in product(timings, REFERENCES):
         names = {"contender": timing.name, "reference": reference, **shared}
-        rows.append(names | time_row(timing, by_name[reference], noisy=is_noisy(*spread, timing)))
+        calibrated = {"calibrated": ratio(timing, calibration).median} if calibration else {}
+        rows.append(names | time_row(timing, by_name[reference], noisy=is_noisy(*spread, timing)) | calibrated)
         saved, saved_by_reference = workloads[timing.name].saved_bytes, workloads[reference].saved_bytes
         fraction = saved / saved_by_reference if saved_by_reference else None
         rows.append(names | exact_row("saved_activation_bytes", saved, fraction))

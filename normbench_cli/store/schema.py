@@ -230,7 +230,7 @@ class NightDecision(Base):
     suite: Mapped[str] = mapped_column(String(500))
     measurement: Mapped[str] = mapped_column(String(700))  # cell and metric
     environment_class: Mapped[str] = mapped_column(String(64))  # empty: every class
-    until: Mapped[str] = mapped_column(String(10))  # of a mute: the first day on which it counts again; else empty
+    until: Mapped[str] = mapped_column(String(10))  # the first day that counts: of the new baseline, or after a mute
     reason: Mapped[str] = mapped_column(Text)
     author: Mapped[str] = mapped_column(String(255))
     host: Mapped[str] = mapped_column(String(255))

@@ -11,14 +11,14 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from normbench_cli.store.rows import facts_hash, now
-from normbench_cli.store.schema import Environment, Run
+from normbench_cli.store.schema import Environment, Night, Run
 
 
-def unused_id(session: Session) -> str:
-    run_id = secrets.token_hex(4)
-    while session.scalar(select(Run.id).where(Run.id == run_id)):
-        run_id = secrets.token_hex(4)
-    return run_id
+def unused_id(session: Session, table: type[Run] | type[Night] = Run) -> str:
+    new = secrets.token_hex(4)
+    while session.scalar(select(table.id).where(table.id == new)):
+        new = secrets.token_hex(4)
+    return new
 
 
 def update_heartbeat(session: Session, run_id: str, moment: datetime | None = None) -> None:

@@ -27,13 +27,16 @@ PACKAGES = r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}"
 
 def to_latex(document: Document) -> str:
     head = [f"% {comment(name)}: {comment(text)}" for name, text in document.head.items()]
-    blocks = ["\n".join(lines(block)) for block in document.blocks]
+    lead = [escape(document.lead)] if document.lead else []
+    blocks = [*lead, *("\n".join(lines(block)) for block in document.blocks)]
     return "\n".join([f"% {comment(document.title)}", *head, PACKAGES, "", "\n\n".join(blocks)]) + "\n"
 
 
 def lines(block: Table | Figure | Paragraph) -> Iterator[str]:
     if isinstance(block, Paragraph):
         yield escape(block.text)
+        if block.command:
+            yield f"\\par\\texttt{{{escape(block.command)}}}"
         return
     if isinstance(block, Figure):
         yield f"% figure: {comment(block.title)}"
