@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+
+from tests.fuzzing.kinds import Input
+from tests.fuzzing.rules import Ended
 
 Row = tuple[object, ...]
 Rows = dict[tuple[str, str], set[Row]]  # by table and run
@@ -53,21 +57,55 @@ def text(value: object) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
-def lost(before: Rows, after: Rows | None, words: list[str], code: int) -> list[str]:
-    """What is missing, in words.  A run that `runs rm` names may go with all its rows, and one that is resumed gives up
+class Before:
+    """What a database held before a command."""
+
+    def __init__(self, path: Path, given: Input) -> None:
+        self.given = given
+        self.rows = read_rows(path, given.damaged) if given.damaged is not None else None
+        # with a log, SQLite itself moves its rows into the file
+        self.content = (
+            path.read_bytes() if self.rows is None and not path.with_name(f"{path.name}-wal").exists() else None
+        )
+
+    def lost(self, path: Path, words: list[str], ended: Ended) -> list[str]:
+        """What is missing, in words.  Of a database damaged beyond reading no byte may change, unless something is
+        written on purpose."""
+        if self.rows is None or self.given.damaged is None:
+            same = self.content is None or is_writing(words) or path.read_bytes() == self.content
+            return [] if same else ["the damaged database was changed"]
+        after = read_rows(path, self.given.damaged)
+        if after is None:
+            return ["the database can no longer be read"]
+        return [*missing_rows(self.rows, after, words, ended.code), *self.not_shown(words, ended)]
+
+    def not_shown(self, words: list[str], ended: Ended) -> list[str]:
+        """Runs that are sound and that `runs list` leaves out."""
+        assert self.rows is not None
+        if words != ["runs", "list", "--json"] or ended.code or self.given.environment:
+            return []
+        shown = {run["id"] for run in json.loads(ended.out)["runs"]}
+        return [f"run {run} is not shown" for table, run in self.rows if table == "runs" and run not in shown]
+
+
+def missing_rows(before: Rows, after: Rows, words: list[str], code: int) -> list[str]:
+    """The rows that are gone.  A run that `runs rm` names may go with all its rows, and one that is resumed gives up
     what it will measure again."""
-    if after is None:
-        return ["the database can no longer be read"]
     removed = named(words) if words[:2] == ["runs", "rm"] and code == 0 else ()
     resumed = named(words) if "--resume" in words else ()
-    missing = []
+    found = []
     for (table, run), rows in before.items():
         gone = rows - after.get((table, run), set())
         may_go = run.startswith(tuple(removed)) or (table != "runs" and run.startswith(tuple(resumed)))
         if gone and not may_go:
-            missing.append(f"{len(gone)} rows of {table} of run {run} are lost")
-    return missing
+            found.append(f"{len(gone)} rows of {table} of run {run} are lost")
+    return found
 
 
 def named(words: list[str]) -> list[str]:
     return [word.strip().lower() for word in words if word.strip()]
+
+
+def is_writing(words: list[str]) -> bool:
+    """Whether a command changes what is recorded."""
+    return words[:2] in (["runs", "rm"], ["db", "upgrade"]) or words[0] in ("train", "eval")

@@ -6,6 +6,7 @@ import gc
 import io
 import json
 import os
+import random
 import shutil
 import signal
 import sys
@@ -14,21 +15,20 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from itertools import count
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 from normbench_cli import interrupts
 from normbench_cli.cli.main import main
 from tests import damaging
 from tests.fuzzing.kinds import Case, Input, make_input
-from tests.fuzzing.recorded import lost, read_rows
+from tests.fuzzing.recorded import Before
 from tests.fuzzing.rules import Ended, broken_rules
 from tests.fuzzing.watching import TooLong, limited, watched
 
 FOLDERS = {"NORMBENCH_HOME": "home", "NORMBENCH_DATA": "data", "HOME": "user", "TMPDIR": "tmp"}
 TINY = ["--data", "digits:size=8", "--model", "mlp:width=8", "--batch-size", "64", "--iterations", "1"]
-FREE_TEXT = ("--tag", "--note")
 
 
 class Sandbox:
@@ -44,7 +44,6 @@ class Sandbox:
         before = {number: signal.getsignal(number) for number in interrupts.SIGNALS}
         folder = Path.cwd()
         self.empty()
-        self.home.mkdir()
         with ExitStack() as changes:
             changes.callback(os.chdir, folder)
             for number, handler in before.items():
@@ -57,7 +56,7 @@ class Sandbox:
             for name in ("socket.socket.connect", "socket.getaddrinfo"):
                 changes.enter_context(patch(name, side_effect=OSError("there is no network here")))
             os.chdir(self.work)
-            self.record()
+            self.restore() if self.run_ids else self.record()
             yield
 
     def environment(self) -> dict[str, str]:
@@ -66,8 +65,11 @@ class Sandbox:
 
     def record(self) -> None:
         """A run that was trained, and others that were not."""
-        others = damaging.make_database(self.home / "normbench.db")
-        trained = json.loads(run_here(["train", *TINY, "--json"]).out)["runs"][0]["id"]
+        self.home.mkdir()
+        ids = (f"{random.Random(number).getrandbits(32):08x}" for number in count())  # the same in every sandbox
+        with patch("normbench_cli.store.store.unused_id", lambda _session: next(ids)):
+            others = damaging.make_database(self.home / "normbench.db")
+            trained = json.loads(run_here(["train", *TINY, "--json"]).out)["runs"][0]["id"]
         self.run_ids = [trained, trained[:4], *others]
         shutil.copytree(self.home, self.root / "home as it was")
 
@@ -90,7 +92,7 @@ class Sandbox:
         """Run a case; a line for each command that breaks a rule."""
         self.restore()
         given = make_input(case, self.root, self.run_ids)
-        before = read_rows(self.database, given.damaged or set()) if given.damaged is not None else None
+        before = Before(self.database, given)
         with patch.dict(os.environ):
             for name, value in given.environment.items():
                 os.environ.pop(name, None) if value is None else os.environ.update({name: value})
@@ -103,7 +105,7 @@ class Sandbox:
     def database(self) -> Path:
         return self.home / "normbench.db"
 
-    def try_line(self, words: list[str], given: Input, before: Any) -> list[str]:
+    def try_line(self, words: list[str], given: Input, before: Before) -> list[str]:
         """Run a command, and list the rules that it breaks."""
         there = set(self.places())
         allowed, asked_for = self.may_be_written(words, given)
@@ -119,8 +121,7 @@ class Sandbox:
             if not os.path.realpath(place).startswith(tuple(map(os.path.realpath, allowed)))
         ]
         rules += [f"left behind: {place}" for place in sorted(left)]
-        if before is not None:
-            rules += lost(before, read_rows(self.database, given.damaged or set()), words, ended.code)
+        rules += before.lost(self.database, words, ended)
         what = f" {given.damage}" * bool(given.damage) + f" {given.environment}" * bool(given.environment)
         return [f"normbench {words!r:.500}{what}: {rule:.300}" for rule in rules]
 
@@ -145,8 +146,8 @@ class Sandbox:
         """The places that a path or a URL may mean; a database has files and backups beside it."""
         path = Path(text.partition("://")[2] or text)
         if path.parts and "\0" not in text:
-            first = path if path.is_absolute() else self.work / path.parts[0]
-            yield Path(os.path.realpath(first.with_name(first.stem) if first.suffix else first))
+            first = os.path.realpath(path if path.is_absolute() else self.work / path.parts[0])
+            yield Path(first.removesuffix(Path(first).suffix))
             if text.startswith("~"):
                 yield self.root / "user"
 
