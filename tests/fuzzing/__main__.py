@@ -40,6 +40,10 @@ def main() -> int:
                 took = time.process_time() - began
                 seconds[case.kind] += took
                 counts[case.kind] += 1
+                if counts.total() % 500 == 0:
+                    print(
+                        f"{counts.total()} cases: {dict(counts)}, {seconds.total():.0f} s", file=sys.stderr, flush=True
+                    )
                 if took > 3:
                     print(f"slow: {case}: {took:.1f} s", flush=True)
     for kind, count in counts.items():

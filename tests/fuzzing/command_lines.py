@@ -35,8 +35,10 @@ CHEAP = {  # what trains quickly, for options whose any value may be a good one
     "only": ["layers", "nothing"],
     "kind": ["train", "profile", "nosuch", *REGISTRIES],
     "format": ["md", "csv", "json", "md,html", "x", ""],
-    "suites": ["nosuch", "mine.toml", "popnorm"],
-    "suite": ["nosuch", "mine.toml"],
+    "suites": ["nosuch", "mine.toml"],
+    "suite": ["nosuch", "mine.toml", "canary"],
+    "budget": ["0.001s", "0s", "x", "nan", "1e-9d"],
+    "repo": ["nowhere", ".", "file.txt"],
     "scale": ["smoke", "x"],
     "notify": ["true", "false", "nosuchcommand"],
     "out": ["reports", "elsewhere", "file.txt", "file.txt/x"],
@@ -57,6 +59,8 @@ def commands(group: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every command that does something, with the words that call it."""
     for name, command in group.commands.items():
         if isinstance(command, TyperGroup):
+            if command.invoke_without_command:
+                yield (*path, name), command
             yield from commands(command, *path, name)
         else:
             yield (*path, name), command
@@ -75,7 +79,7 @@ def command_line(rng: random.Random, run_ids: list[str]) -> list[str]:
     for parameter in command.params:
         if parameter in named or (parameter.param_type_name == "argument" and rng.random() < 0.9):
             words += drawn(parameter, path[0], rng, run_ids)
-    if path[0] in ("train", "profile") and "--help" not in words:
+    if path in (("train",), ("profile",), ("nightly",)) and "--help" not in words:
         words += quick(path[0], words, rng)
     return words if rng.random() < 0.98 else [*words, rng.choice(NASTY)]
 
@@ -83,7 +87,9 @@ def command_line(rng: random.Random, run_ids: list[str]) -> list[str]:
 def quick(command: str, words: list[str], rng: random.Random) -> list[str]:
     """What makes a training or a profile short, unless the words have said otherwise."""
     usual = {"--model": "mlp:width=8", "--data": "digits:size=8"}
-    if command == "train":
+    if command == "nightly":
+        usual = {"--budget": "0.001s"} if "canary" in words else {"--suite": "nosuch"}
+    elif command == "train":
         usual |= {"--batch-size": "64"} | ({} if "--epochs" in words else {"--iterations": "1"})
     else:
         usual |= {"--only": "layers", "--shape": "4x2", "--rounds": "5"}

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.fuzzing.command_lines import command_line
+from tests.fuzzing.command_lines import command_line, known_commands
 from tests.fuzzing.databases import database_lines
 from tests.fuzzing.filters import filter_line
 from tests.fuzzing.specs import spec_line
-from tests.fuzzing.suite_files import write_suite
+from tests.fuzzing.suite_files import write_nightly, write_suite
 from tests.fuzzing.surroundings import surrounded_line
 
 
@@ -56,6 +56,10 @@ def suite_case(rng: random.Random, root: Path, run_ids: list[str]) -> Input:
     return Input([write_suite(root / "work", rng)])
 
 
+def nightly_case(rng: random.Random, root: Path, run_ids: list[str]) -> Input:
+    return Input([write_nightly(root / "work", rng)])
+
+
 def database_case(rng: random.Random, root: Path, run_ids: list[str]) -> Input:
     lines, damage = database_lines(root / "home" / "normbench.db", rng, run_ids)
     return Input(lines, damage=damage.what, damaged=damage.touched)
@@ -74,6 +78,8 @@ KINDS: dict[str, tuple[Maker, int]] = {  # and how many of a hundred cases are o
     "database": (database_case, 12),
     "surrounding": (surrounding_case, 8),
 }
+if any(path[0] == "nightly" for path in known_commands()):
+    KINDS["nightly"] = (nightly_case, 8)
 
 
 def make_input(case: Case, root: Path, run_ids: list[str]) -> Input:

@@ -77,7 +77,7 @@ class Before:
         after = read_rows(path, self.given.damaged)
         if after is None:
             return ["the database can no longer be read"]
-        return [*missing_rows(self.rows, after, words, ended.code), *self.not_shown(words, ended)]
+        return [*missing_rows(self.rows, after, words, ended), *self.not_shown(words, ended)]
 
     def not_shown(self, words: list[str], ended: Ended) -> list[str]:
         """Runs that are sound and that `runs list` leaves out."""
@@ -88,22 +88,19 @@ class Before:
         return [f"run {run} is not shown" for table, run in self.rows if table == "runs" and run not in shown]
 
 
-def missing_rows(before: Rows, after: Rows, words: list[str], code: int) -> list[str]:
-    """The rows that are gone.  A run that `runs rm` names may go with all its rows, and one that is resumed gives up
-    what it will measure again."""
-    removed = named(words) if words[:2] == ["runs", "rm"] and code == 0 else ()
-    resumed = named(words) if "--resume" in words else ()
+def missing_rows(before: Rows, after: Rows, words: list[str], ended: Ended) -> list[str]:
+    """The rows that are gone.  `runs rm` says which runs it removes, a run that is resumed gives up what it will
+    measure again, and `db thin` is for removing raw series."""
+    resumed = tuple(word.strip().lower() for word in words if word.strip()) if "--resume" in words else ()
     found = []
     for (table, run), rows in before.items():
         gone = rows - after.get((table, run), set())
-        may_go = run.startswith(tuple(removed)) or (table != "runs" and run.startswith(tuple(resumed)))
-        if gone and not may_go:
+        removed = words[:2] == ["runs", "rm"] and run in ended.out
+        replaced = table != "runs" and run.startswith(resumed)
+        thinned = table == "samples" and words[:2] == ["db", "thin"]
+        if gone and not (removed or replaced or thinned):
             found.append(f"{len(gone)} rows of {table} of run {run} are lost")
     return found
-
-
-def named(words: list[str]) -> list[str]:
-    return [word.strip().lower() for word in words if word.strip()]
 
 
 def is_writing(words: list[str]) -> bool:

@@ -15,12 +15,16 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
+from typer.main import get_command
+
 from normbench_cli import interrupts
-from normbench_cli.cli.main import main
+from normbench_cli.cli.main import app, main
 from tests import damaging
 from tests.fuzzing.kinds import Case, Input, make_input
 from tests.fuzzing.recorded import Before
@@ -53,6 +57,7 @@ class Sandbox:
             changes.enter_context(patch.object(tempfile, "tempdir", None))
             changes.enter_context(patch("normbench_cli.store.connection.SYNCHRONOUS", "OFF"))
             changes.enter_context(patch.object(gc, "freeze"))  # main expects that the process ends
+            changes.enter_context(patch("normbench_cli.cli.main.app", command_tree()))
             for name in ("socket.socket.connect", "socket.getaddrinfo"):
                 changes.enter_context(patch(name, side_effect=OSError("there is no network here")))
             os.chdir(self.work)
@@ -150,6 +155,12 @@ class Sandbox:
             yield Path(first.removesuffix(Path(first).suffix))
             if text.startswith("~"):
                 yield self.root / "user"
+
+
+@cache
+def command_tree() -> Any:
+    """The program's commands, which typer would make anew for each command line: most of the time of a short one."""
+    return get_command(app)
 
 
 def run_here(words: list[str]) -> Ended:

@@ -12,6 +12,28 @@ from normbench_cli.suites import catalog
 from tests.fuzzing.words import damaged_bytes, damaged_text
 
 NAME = "mine.toml"
+NIGHTLY = catalog.FOLDER.parent / "nightly" / "suites"
+SMALL_NIGHTLY = """
+title = "a training and a layer"
+remeasurements = 1
+
+[minimum_effects]
+time = 0.07
+
+[settings]
+device = "cpu"
+
+[train.mlp]
+norms = ["batchnorm", "augnorm:phi=1.5"]
+data = "digits:size=8"
+model = "mlp:width=8"
+iterations = 1
+
+[profile.layers]
+norms = ["batchnorm"]
+shapes = ["4x2"]
+rounds = 5
+"""
 SMALL = """
 title = "Two norms"
 metric = "test/accuracy"
@@ -75,3 +97,19 @@ def write_suite(folder: Path, rng: random.Random) -> list[str]:
     (folder / NAME).write_bytes(content)
     how = [] if rng.random() < 0.1 and is_short(content) else ["--dry-run"]
     return ["reproduce", NAME, "--scale", "smoke", *how, *rng.choice([[], ["--json"], ["-q"]])]
+
+
+def nightly_file(rng: random.Random) -> bytes:
+    """The content of a nightly suite's file."""
+    texts = [SMALL_NIGHTLY, *(path.read_text(encoding="utf-8") for path in sorted(NIGHTLY.glob("*.toml")))]
+    text = rng.choice(texts)
+    if rng.random() < 0.25:
+        return damaged_bytes(text.encode(), rng)
+    words = [*known_words(), "train", "profile", "shapes", "rounds", "norms", '["4x2"]', "remeasurements"]
+    return damaged_text(text, rng, words).encode("utf-8", "surrogateescape")
+
+
+def write_nightly(folder: Path, rng: random.Random) -> list[str]:
+    """Write a nightly suite's file, and give the command for a night that has no time to measure anything."""
+    (folder / NAME).write_bytes(nightly_file(rng))
+    return ["nightly", "--suite", NAME, "--budget", "0.001s", *rng.choice([[], ["--json"], ["-q"]])]

@@ -52,6 +52,8 @@ class Writes:
                 return
         elif event in ("os.remove", "os.rmdir") and args[1] != -1:
             return  # by its name in an open folder
+        elif event == "os.mkdir" and os.path.isdir(args[0]):  # noqa: PTH112  which changes nothing
+            return
         elif event in CHANGING:
             path = args[CHANGING[event]]
         elif event == "sqlite3.connect" and "mode=rwc" in str(args[0]):

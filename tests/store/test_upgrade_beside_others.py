@@ -80,7 +80,7 @@ def test_an_upgrade_on_a_full_disk_changes_nothing_and_leaves_no_half_backup(old
     for limit in (100, size // 2, size, size + 8192, size + 40_000):
         with (
             largest_file(limit),
-            suppress(DatabaseError) if limit > size else pytest.raises(NormbenchError, match=FULL),
+            suppress(DatabaseError) if limit >= size else pytest.raises(NormbenchError, match=FULL),
         ):
             upgrade(parse_location(str(old)))
         assert version(old) in (FIRST, HEAD)
