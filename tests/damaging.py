@@ -80,13 +80,14 @@ def damage_value(path: Path, choose: random.Random) -> Damage:
         number = choose.choice([n for (n,) in connection.execute(f"SELECT rowid FROM {table.name}")])
         key = {"runs": "id", "metrics": "run_id", "samples": "run_id"}.get(table.name)
         where = f"WHERE rowid = {number}"
-        owners = {connection.execute(f"SELECT {key} FROM {table.name} {where}").fetchone()[0]} if key else set()
-        owners = None if table.name == "environments" else owners  # every run shares it
+        owned = f"SELECT {key} FROM {table.name} {where}" if key else ""
+        owners = {owner for (owner,) in connection.execute(owned)} if owned else set()
         with suppress(sqlite3.IntegrityError):  # the number of a row stays a number
             connection.execute(f"UPDATE OR IGNORE {table.name} SET {column} = {place} {where}", [value])
         connection.commit()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return Damage(f"{table.name}.{column} = {value!r:.60} as {place}", owners)
+    what = f"{table.name}.{column} = {value!r:.60} as {place}"
+    return Damage(what, None if table.name == "environments" else owners)  # every run shares an environment
 
 
 def flip_bytes(path: Path, choose: random.Random) -> Damage:

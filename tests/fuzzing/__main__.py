@@ -6,7 +6,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from tests.fuzzing.kinds import KINDS, Case, cases, make_input
@@ -25,7 +25,7 @@ def parsed() -> argparse.Namespace:
 def main() -> int:
     given = parsed()
     named = [Case(kind, int(seed)) for kind, _, seed in (name.partition(":") for name in given.names)]
-    seconds, counts, broken = Counter[str](), Counter[str](), 0
+    seconds, counts, broken = defaultdict[str, float](float), Counter[str](), 0
     with tempfile.TemporaryDirectory() as folder:
         sandbox = Sandbox(Path(folder).resolve())
         with sandbox.entered():
@@ -42,7 +42,9 @@ def main() -> int:
                 counts[case.kind] += 1
                 if counts.total() % 500 == 0:
                     print(
-                        f"{counts.total()} cases: {dict(counts)}, {seconds.total():.0f} s", file=sys.stderr, flush=True
+                        f"{counts.total()} cases: {dict(counts)}, {sum(seconds.values()):.0f} s",
+                        file=sys.stderr,
+                        flush=True,
                     )
                 if took > 3:
                     print(f"slow: {case}: {took:.1f} s", flush=True)

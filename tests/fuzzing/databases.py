@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests import damaging
 from tests.damaging import Damage
+from tests.fuzzing.command_lines import known_commands
 from tests.fuzzing.words import damaged_bytes
 
 READING = [
@@ -24,8 +25,17 @@ READING = [
     ["db", "check", "--json"],
     ["db", "check"],
     ["db", "backup", "copy.db"],
+    ["db", "export", "exported"],
+    ["db", "export", "exported", "--series", "--json"],
+    ["db", "merge", "../home/normbench.db", "--db", "merged.db"],
 ]
-WRITING = [["runs", "rm", "RUN", "--yes", "--force"], ["db", "upgrade"], ["eval", "RUN"], ["train", "--resume", "RUN"]]
+WRITING = [
+    ["runs", "rm", "RUN", "--yes", "--force"],
+    ["db", "upgrade"],
+    ["db", "check", "--repair"],
+    ["eval", "RUN"],
+    ["train", "--resume", "RUN"],
+]
 
 
 def damage(path: Path, rng: random.Random) -> Damage:
@@ -54,5 +64,16 @@ def database_lines(path: Path, rng: random.Random, run_ids: list[str]) -> tuple[
     """Commands for a database that is damaged here: what reads it, and one time in four what writes."""
     done = damage(path, rng)
     run = rng.choice(run_ids)
-    lines = [rng.choice(READING)] + ([rng.choice(WRITING)] if rng.random() < 0.25 else [])
+    lines = [rng.choice(there(READING))] + ([rng.choice(there(WRITING))] if rng.random() < 0.25 else [])
     return [[run if word == "RUN" else word for word in line] for line in lines], done
+
+
+def there(lines: list[list[str]]) -> list[list[str]]:
+    """Those of commands and options that this version has."""
+    known = {path: {flag for one in command.params for flag in one.opts} for path, command in known_commands().items()}
+    found = []
+    for line in lines:
+        options = known.get(tuple(line[:2]), known.get((line[0],)))
+        if options is not None and {word for word in line if word.startswith("-")} <= options:
+            found.append(line)
+    return found

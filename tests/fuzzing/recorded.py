@@ -105,4 +105,4 @@ def missing_rows(before: Rows, after: Rows, words: list[str], ended: Ended) -> l
 
 def is_writing(words: list[str]) -> bool:
     """Whether a command changes what is recorded."""
-    return words[:2] in (["runs", "rm"], ["db", "upgrade"]) or words[0] in ("train", "eval")
+    return words[:2] in (["runs", "rm"], ["db", "upgrade"]) or bool({"train", "eval", "--repair"} & set(words))

@@ -181,5 +181,5 @@ def run_here(words: list[str]) -> Ended:
             code = int(end.code or 0)
     out.flush()
     err.flush()
-    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]
     return Ended(code, texts[0], texts[1])

@@ -41,7 +41,7 @@ def test_a_reader_keeps_what_it_reads_during_an_upgrade(old: Path) -> None:
 
 
 def test_rows_that_an_older_program_writes_during_an_upgrade_are_kept(old: Path) -> None:
-    written, done = [], threading.Event()
+    written, done = list[int](), threading.Event()
 
     def write() -> None:
         with closing(sqlite3.connect(old, timeout=30, isolation_level=None)) as connection:
