@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
+from urllib.parse import unquote
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CHANGING = {
@@ -57,7 +58,7 @@ class Writes:
         elif event in CHANGING:
             path = args[CHANGING[event]]
         elif event == "sqlite3.connect" and "mode=rwc" in str(args[0]):
-            path = str(args[0]).removeprefix("file://").partition("?")[0]
+            path = unquote(str(args[0]).removeprefix("file://").partition("?")[0])
         else:
             return
         if isinstance(path, str | bytes | os.PathLike):

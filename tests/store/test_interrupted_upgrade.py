@@ -38,13 +38,16 @@ def more_places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(killing, "OTHER_PLACES", killing.OTHER_PLACES | OF_AN_UPGRADE)
 
 
-def calls_of(home: Path, place: str) -> int:
-    """How often an uninterrupted upgrade comes to a place."""
+@pytest.fixture
+def calls(tmp_path: Path) -> dict[str, int]:
+    """How often an uninterrupted upgrade comes to each place."""
+    home = tmp_path / "whole"
+    home.mkdir()
     make_first(home / "normbench.db")
     with FORK.Manager() as manager:
-        calls = manager.dict()
-        assert run_to_end(home, UPGRADE, lambda: trap(place, 0, calls)) == 0
-        return int(calls[place])
+        counted = manager.dict()
+        assert run_to_end(home, UPGRADE, lambda: [trap(place, 0, counted) for place in PLACES]) == 0
+        return dict(counted)
 
 
 def check_recovery(home: Path, before: object) -> None:
@@ -72,20 +75,18 @@ def kill_at(home: Path, place: str, call: int) -> None:
     check_recovery(home, before)
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_an_upgrade_killed_anywhere_is_done_or_can_be_done_again(place: str, tmp_path: Path) -> None:
-    (tmp_path / "whole").mkdir()
-    calls = calls_of(tmp_path / "whole", place)
-    for call in random.Random(place).sample(range(1, calls + 1), min(calls, PLACES[place])):
-        kill_at(tmp_path / str(call), place, call)
+def test_an_upgrade_killed_anywhere_is_done_or_can_be_done_again(calls: dict[str, int], tmp_path: Path) -> None:
+    assert set(calls) == set(PLACES)
+    for place, tried in PLACES.items():
+        for call in random.Random(place).sample(range(1, calls[place] + 1), tried):
+            kill_at(tmp_path / f"{place} {call}", place, call)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", PLACES)
-def test_an_upgrade_killed_at_every_call(place: str, tmp_path: Path) -> None:
-    (tmp_path / "whole").mkdir()
-    for call in range(1, calls_of(tmp_path / "whole", place) + 1):
-        kill_at(tmp_path / str(call), place, call)
+def test_an_upgrade_killed_at_every_call(calls: dict[str, int], tmp_path: Path) -> None:
+    for place in PLACES:
+        for call in range(1, calls[place] + 1):
+            kill_at(tmp_path / f"{place} {call}", place, call)
 
 
 @pytest.mark.slow

@@ -101,7 +101,7 @@ def check(empty: Path, data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 def test_an_upgrade_keeps_random_rows(empty: Path, data: st.DataObject) -> None:
     check(empty, data)
 
