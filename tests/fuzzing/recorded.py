@@ -31,11 +31,12 @@ CHANGING = {
     "tag",
     "note",
     "details",
+    "verdict",
 }
 
 
 def read_rows(path: Path, leave_out: set[str]) -> Rows | None:
-    """The rows of a database that do not belong to the runs left out; of a run, the columns that never change.
+    """The rows of a database that do not belong to the runs left out; of runs and nights, the columns that never change.
 
     None: SQLite itself cannot read them.
     """
@@ -45,7 +46,9 @@ def read_rows(path: Path, leave_out: set[str]) -> Rows | None:
             connection.text_factory = bytes
             for table, owner in OWNERS.items():
                 names = [row[1].decode() for row in connection.execute(f"PRAGMA table_info({table})")]
-                kept = ", ".join(f'"{name}"' for name in names if table != "runs" or name not in CHANGING)
+                kept = ", ".join(
+                    f'"{name}"' for name in names if table not in ("runs", "nights") or name not in CHANGING
+                )
                 for run, *row in connection.execute(f"SELECT {owner}, {kept} FROM {table}") if names else ():
                     found.setdefault((table, text(run)), set()).add(tuple(row))
     except sqlite3.Error:
