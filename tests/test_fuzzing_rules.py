@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from itertools import count
@@ -14,6 +15,14 @@ from tests.fuzzing.kinds import Input
 from tests.fuzzing.recorded import Before
 from tests.fuzzing.rules import Ended, broken_rules
 from tests.fuzzing.watching import TooLong, limited, watched
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A database, and the id of a run in it."""
+    path = tmp_path_factory.mktemp("made") / "some.db"
+    return path, damaging.make_database(path)[0]
+
 
 FINE = Ended(0, "a table\n", "")
 
@@ -78,9 +87,10 @@ def test_what_does_not_end_is_ended(limit: str) -> None:
         (["report"], "", "DROP TABLE samples", 5),
     ],
 )
-def test_lost_rows_are_noticed(tmp_path: Path, words: list[str], out: str, statement: str, missing: int) -> None:
-    path = tmp_path / "some.db"
-    run, *_ = damaging.make_database(path)
+def test_lost_rows_are_noticed(
+    made: tuple[Path, str], tmp_path: Path, words: list[str], out: str, statement: str, missing: int
+) -> None:
+    path, run = Path(shutil.copy(made[0], tmp_path)), made[1]
     before = Before(path, Input([]))
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(statement.replace("RUN", run))

@@ -71,12 +71,12 @@ def surrounding_case(rng: random.Random, root: Path, run_ids: list[str]) -> Inpu
 
 
 KINDS: dict[str, tuple[Maker, int]] = {  # and how many of a hundred cases are of a kind
-    "command": (command_case, 25),
-    "spec": (spec_case, 20),
-    "filter": (filter_case, 25),
+    "command": (command_case, 20),
+    "spec": (spec_case, 22),
+    "filter": (filter_case, 32),
     "suite": (suite_case, 10),
-    "database": (database_case, 12),
-    "surrounding": (surrounding_case, 8),
+    "database": (database_case, 10),
+    "surrounding": (surrounding_case, 6),
 }
 if any(path[0] == "nightly" for path in known_commands()):
     KINDS["nightly"] = (nightly_case, 8)

@@ -27,7 +27,7 @@ from normbench_cli import interrupts
 from normbench_cli.cli.main import app, main
 from tests import damaging
 from tests.fuzzing.kinds import Case, Input, make_input
-from tests.fuzzing.recorded import Before
+from tests.fuzzing.recorded import Before, Rows, read_rows
 from tests.fuzzing.rules import Ended, broken_rules
 from tests.fuzzing.watching import TooLong, limited, watched
 
@@ -41,6 +41,7 @@ class Sandbox:
     def __init__(self, root: Path) -> None:
         self.root, self.home, self.work = root, root / "home", root / "work"
         self.run_ids: list[str] = []
+        self.rows: Rows | None = None
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -76,6 +77,7 @@ class Sandbox:
             others = damaging.make_database(self.home / "normbench.db")
             trained = json.loads(run_here(["train", *TINY, "--json"]).out)["runs"][0]["id"]
         self.run_ids = [trained, trained[:4], *others]
+        self.rows = read_rows(self.database, set())
         shutil.copytree(self.home, self.root / "home as it was")
 
     def empty(self) -> None:
@@ -97,7 +99,7 @@ class Sandbox:
         """Run a case; a line for each command that breaks a rule."""
         self.restore()
         given = make_input(case, self.root, self.run_ids)
-        before = Before(self.database, given)
+        before = Before(self.database, given, self.rows)
         with patch.dict(os.environ):
             for name, value in given.environment.items():
                 os.environ.pop(name, None) if value is None else os.environ.update({name: value})
