@@ -30,6 +30,7 @@ ANYONE = {
     "disk",
     "interrupts",
     "printable",
+    "local_time",
     "version",
     "__init__",
 }

@@ -18,6 +18,7 @@ from normbench_cli.cli._output import echo, hint, print_json, print_table
 from normbench_cli.cli._tables import percent, short_time
 from normbench_cli.errors import EXIT_OK, UsageError
 from normbench_cli.experiments.result import run_json
+from normbench_cli.local_time import local_time
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.status import STATUSES
@@ -104,7 +105,7 @@ def row_of(row: Mapping[Any, Any], accuracy: float | None) -> dict[str, str]:
         **{name: str(row[name]) for name in ("norm", "act", "model", "data", "seed")},
         **({"tag": row["tag"]} if row["tag"] else {}),
         "accuracy": percent(accuracy),
-        "started": short_time(row["started_at"].astimezone()),
+        "started": short_time(local_time(row["started_at"])),
     }
 
 
@@ -160,7 +161,7 @@ def cell(value: object) -> str:
     """A fact of a run as text: words apart, times in the local zone."""
     if isinstance(value, list):
         return " ".join(map(str, value))
-    return f"{value.astimezone():%Y-%m-%d %H:%M:%S}" if isinstance(value, datetime) else str(value)
+    return f"{local_time(value):%Y-%m-%d %H:%M:%S}" if isinstance(value, datetime) else str(value)
 
 
 def flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
