@@ -42,8 +42,8 @@ def test_links_lead_to_files(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_and_options_in_the_pages_exist(page: Path, normbench: RunCommand) -> None:
     text = re.sub(r"\\\n\s*", " ", page.read_text())
-    for command, rest in re.findall(r"^\$ normbench ([a-z]+)(.*)$", text, re.M):
-        shown = normbench(command, "--help")
+    for command, rest in re.findall(r"^\$ normbench ([a-z]+(?: (?:bisect|accept|mute)\b)?)(.*)$", text, re.M):
+        shown = normbench(*command.split(), "--help")
         assert shown.code == 0
         for option in re.findall(r"(--[a-z][a-z-]+)", rest):
             assert option in shown.out, f"{command} has no {option}"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+Tone = Literal["", "bad", "good", "doubtful"]
 BOLD, UNDERLINED = "Bold:", "Underlined:"  # begin the notes that say what marked cells mean
 
 
@@ -31,7 +32,7 @@ class Cell:
     bold: bool = False
     underline: bool = False
     runs: tuple[str, ...] = ()
-    tone: Literal["", "bad", "good", "doubtful"] = ""
+    tone: Tone = ""
     link: str = ""
 
 

@@ -10,10 +10,10 @@ from normbench_cli.nightly.pages.tables import SHORT, day_cell
 from normbench_cli.nightly.pages.trends import ReadNight, histories, trend_figure
 from normbench_cli.nightly.verdict import Judged, Verdict, size
 from normbench_cli.nightly.verdict_line import verdict_line
-from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
+from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table, Tone
 
 COLUMNS = ("day", "suite", "verdict", "measured", "regressions", "improved", "muted", "missing", "minutes", "commit")
-TONES = {"regression": "bad", "fine": "good", "incomplete": "doubtful", "nothing measured": "doubtful"}
+TONES: dict[str, Tone] = {"regression": "bad", "fine": "good", "incomplete": "doubtful", "nothing measured": "doubtful"}
 TRENDS = 6  # of each suite
 SOONER = {"regression": 0, "improvement": 1, "suspected": 2}
 
@@ -59,10 +59,11 @@ def outcome_cell(night: ReadNight) -> Cell:
     return Cell(night.verdict.outcome, tone=TONES[night.verdict.outcome])
 
 
-def counts(verdict: Verdict | None) -> Iterator[tuple[int | None, str]]:
+def counts(verdict: Verdict | None) -> Iterator[tuple[int | None, Tone]]:
     """The numbers of a row, each with its tone where it is not zero."""
     if verdict is None:
-        yield from [(None, "")] * 5
+        for _ in range(5):
+            yield None, ""
         return
     yield len(verdict.judged), ""
     yield verdict.counts["regression"], "bad"
@@ -71,7 +72,7 @@ def counts(verdict: Verdict | None) -> Iterator[tuple[int | None, str]]:
     yield len(verdict.failed) + len(verdict.left_out), "doubtful"
 
 
-def count_cell(count: int | None, tone: str) -> Cell:
+def count_cell(count: int | None, tone: Tone) -> Cell:
     return Cell("-" if count is None else str(count), count, tone=tone if count else "")
 
 

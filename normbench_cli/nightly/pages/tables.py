@@ -10,11 +10,11 @@ from normbench_cli.nightly.numbers import band_text, change_text, value_text, va
 from normbench_cli.nightly.pages.facts import baseline_reason, flat
 from normbench_cli.nightly.pages.trends import History, spark
 from normbench_cli.nightly.verdict import Judged, Verdict
-from normbench_cli.reporting.document import Cell, Table
+from normbench_cli.reporting.document import Cell, Table, Tone
 
 CHANGED_COLUMNS = ("measurement", "value", "band", "change", "since", "between commits", "measured again", "why")
 ALL_COLUMNS = ("cell", "metric", "status", "value", "band", "change", "last nights")
-TONES = {"regression": "bad", "improvement": "good", "suspected": "doubtful"}
+TONES: dict[str, Tone] = {"regression": "bad", "improvement": "good", "suspected": "doubtful"}
 FEW_NAMES = 6  # measurements that a row names one by one
 SHORT = 9  # characters of a commit
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from math import nan
 from typing import Any
 
 from normbench_cli.nightly.history import NightSummary
@@ -46,7 +47,10 @@ def judged(measurement: Measurement, number: int) -> Judged:
         measurement,
         status,
         value,
-        *(() if none else (expected, expected * 0.96, expected * 1.04, value / expected - 1)),
+        expected=nan if none else expected,
+        low=nan if none else expected * 0.96,
+        high=nan if none else expected * 1.04,
+        change=nan if none else value / expected - 1,
         since=(FIRST + timedelta(days=11 if measurement is LAYER else SLOW)) if changed else None,
         before=revision(SLOW - 1) if changed else "",
         after=revision(SLOW) if changed else "",
