@@ -76,7 +76,8 @@ class Policy:
 
 
 POLICIES: dict[Kind, Policy] = {
-    # 4 %: well under half of what must be found within three nights.  3 %: the step times of small networks on a shared machine.
+    # 4 %: well under half of what must be found within three nights.  3 %: the step times of small networks on a
+    # shared machine.
     "time": Policy(relative=0.04, usual_relative=0.03),
     # peak memory: allocators round, and the interpreter's share varies a little
     "memory": Policy(relative=0.03, usual_relative=0.01),

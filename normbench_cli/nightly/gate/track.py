@@ -23,7 +23,6 @@ from normbench_cli.nightly.gate.policy import (
 )
 from normbench_cli.nightly.gate.verdict import Verdict
 
-
 Side = tuple[int, float, float, float]  # direction, edge, its distance from what is expected, how far out is enough
 AS_EXPECTED: Side = (0, 0.0, 0.0, FAR)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 
 from normbench_cli.nightly.gate import REMEASUREMENTS, judge
@@ -20,7 +20,7 @@ def day(night: int) -> date:
     return FIRST_DAY + timedelta(night)
 
 
-def series(values: Iterable[float], again: dict[int, Sequence[float]] | None = None, **of: bool | Kind) -> Series:
+def series(values: Iterable[float], again: Mapping[int, Sequence[float]] | None = None, **of: bool | Kind) -> Series:
     """One night a value.  again: by the number of the night."""
     points = [
         Point(f"n{n}", day(n), value, "class", f"r{n}", tuple((again or {}).get(n, ())))
@@ -37,5 +37,5 @@ def repeated(value: float) -> tuple[float, ...]:
     return (value,) * REMEASUREMENTS
 
 
-def judged(values: Sequence[float], again: dict[int, Sequence[float]] | None = None, **of: bool | Kind) -> Finding:
+def judged(values: Sequence[float], again: Mapping[int, Sequence[float]] | None = None, **of: bool | Kind) -> Finding:
     return judge(series(values, again, **of))

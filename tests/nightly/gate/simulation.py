@@ -31,10 +31,10 @@ class World:
     """How a suite's times vary, relative to their level.
 
     noise: robust standard deviation of one measurement within a night, Student's t with 3 degrees of freedom.  day:
-    standard deviation of what all measurements of a night have in common.  Together they are 3 % between nights.  drift:
-    the largest linear drift over 30 nights, to either side; wander: a random walk per night.  One night in ten is
-    noisy: its noise is three times as large.  sticky: standard deviation of what a night does to one measurement, repetitions
-    included.
+    standard deviation of what all measurements of a night have in common.  Together they are 3 % between nights.
+    drift: the largest linear drift over 30 nights, to either side; wander: a random walk per night.  One night in ten
+    is noisy: its noise is three times as large.  sticky: standard deviation of what a night does to one measurement,
+    repetitions included.
     """
 
     noise: float = 0.028

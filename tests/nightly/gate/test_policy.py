@@ -8,8 +8,8 @@ from tests.nightly.gate.series_of import measurement
 
 def test_of_an_exact_measurement_any_difference_counts() -> None:
     for kind in ("time", "memory", "accuracy", "solver"):
-        assert policy_for(measurement(kind, exact=True)).smallest(100.0) == 0.0  # type: ignore[arg-type]
-        assert policy_for(measurement(kind)).smallest(100.0) > 0.0  # type: ignore[arg-type]
+        assert policy_for(measurement(kind, exact=True)).smallest(100.0) == 0.0
+        assert policy_for(measurement(kind)).smallest(100.0) > 0.0
 
 
 def test_a_suite_sets_a_share_and_for_accuracy_a_difference() -> None:

@@ -32,6 +32,7 @@ def told(found: Finding) -> tuple[object, ...]:
     return found.status, found.since, found.known, found.before, found.after
 
 
+@settings(max_examples=40)
 @given(histories, repetitions, st.sampled_from([2.0**-20, 0.5, 8.0, 2.0**30]))
 def test_the_unit_of_a_time_does_not_matter(values: list[float], again: dict[int, list[float]], factor: float) -> None:
     one = series(values, again)
@@ -40,6 +41,7 @@ def test_the_unit_of_a_time_does_not_matter(values: list[float], again: dict[int
     assert suspects(one) == suspects(there)
 
 
+@settings(max_examples=40)
 @given(histories, repetitions, kinds, st.booleans())
 def test_more_is_worse_mirrors_less_is_worse(
     values: list[float], again: dict[int, list[float]], kind: Kind, exact: bool
