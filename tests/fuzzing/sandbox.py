@@ -117,7 +117,7 @@ class Sandbox:
         there = set(self.places())
         allowed, asked_for = self.may_be_written(words, given)
         try:
-            with watched(allowed, asked_for) as outside, limited():
+            with watched([*allowed, self.root / "tmp"], asked_for) as outside, limited():
                 ended = run_here(words)
         except TooLong as error:
             return [f"normbench {words!r:.500}: {error}"]
