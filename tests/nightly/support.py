@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from normbench_cli.nightly.cell import NightlyCell, NightlySuite
 from normbench_cli.nightly.cell_process import Beat, Measured
@@ -16,7 +17,7 @@ FIRST = datetime(2026, 3, 1, 4, 10)
 TIME = f"{TIME_VS_REFERENCE}@8x8"
 
 
-def suite_of(*names: str, **values: int) -> NightlySuite:
+def suite_of(*names: str, **values: Any) -> NightlySuite:
     cells = tuple(NightlyCell(name, "profile", {"norm": "popnorm", "device": "cpu"}, ((8, 8),)) for name in names)
     return NightlySuite("tests", cells, **values)
 
@@ -46,7 +47,7 @@ class Measuring:
         return Measured(dict(values), None, self.seconds)
 
 
-def run(night: int, suite: NightlySuite, measuring: Measuring, **options: float) -> NightResult:
+def run(night: int, suite: NightlySuite, measuring: Measuring, **options: Any) -> NightResult:
     return run_night(suite, out=Path("reports"), today=on(night), measure=measuring, **options)
 
 

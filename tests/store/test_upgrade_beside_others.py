@@ -16,7 +16,7 @@ from normbench_cli.store import Store
 from normbench_cli.store.location import parse_location
 from normbench_cli.store.schema import HEAD
 from normbench_cli.store.upgrade import upgrade
-from tests.cli.test_full_disk import largest_file
+from tests.faults import largest_file
 from tests.store.old_databases import FIRST, backups, contents, make_first, old_columns, version
 
 ONE_MORE = """INSERT INTO metrics SELECT NULL, run_id, epoch, ?, split, condition, name, 0.5, unit, recorded_at
