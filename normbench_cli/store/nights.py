@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import date
 from typing import Any
 
-from sqlalchemy import Table, delete, insert, inspect, select, update
+from sqlalchemy import Table, delete, insert, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
 from normbench_cli.errors import DatabaseError
@@ -161,4 +161,4 @@ def environments(store: Store, numbers: Collection[int]) -> dict[int, dict[str, 
 
 def columns_of(table: type[Night] | type[NightValue]) -> list[InstrumentedAttribute[Any]]:
     """Its columns, called as its attributes are."""
-    return [getattr(table, attribute.key) for attribute in inspect(table).column_attrs]
+    return [getattr(table, attribute.key) for attribute in table.__mapper__.column_attrs]
