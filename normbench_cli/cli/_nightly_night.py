@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from normbench_cli import interrupts, nightly
+from normbench_cli import interrupts, nightly, paths
 from normbench_cli.cli._options import Common
 from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.errors import EXIT_ERROR, EXIT_OK, NormbenchError, UsageError
@@ -56,6 +56,7 @@ def check_when(when: str) -> None:
 
 def run(suite: NightlySuite, budget: float | None, out: Path, notify: str | None, when: str, common: Common) -> int:
     """Measure a night, print its verdict, tell whoever wants to know."""
+    paths.set_plot_cache()
     with nightly.log.night_log() as logger:
         try:
             with interrupts.raised():

@@ -14,6 +14,7 @@ from normbench_cli.cli._nightly_options import Suite
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json, print_table
 from normbench_cli.errors import EXIT_OK, UsageError
+from normbench_cli.local_time import local_time
 
 if TYPE_CHECKING:
     from normbench_cli.nightly.accept_and_mute import Accepted
@@ -162,7 +163,7 @@ def decision_rows(found: Sequence[Decision], day: str) -> list[dict[str, str]]:
             "measurement": one.measurement,
             day: str(one.until),
             "by": f"{one.author}@{one.host}",
-            "on": f"{one.made_at.astimezone():%Y-%m-%d %H:%M}",
+            "on": f"{local_time(one.made_at):%Y-%m-%d %H:%M}",
             "reason": one.reason,
         }
         for one in found

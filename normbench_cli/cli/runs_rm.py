@@ -15,6 +15,7 @@ from normbench_cli.cli._output import echo, hint, print_json, print_table
 from normbench_cli.cli._tables import short_time
 from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import EXIT_ERROR, EXIT_OK, UsageError
+from normbench_cli.local_time import local_time
 
 if TYPE_CHECKING:
     from normbench_cli.store.schema import Run
@@ -123,7 +124,7 @@ def plan_row(run_id: str, run: Run | None) -> dict[str, Any]:
     if run is None:
         return {"run": run_id, "status": "damaged"}
     settings = {name: str(getattr(run, name)) for name in (*GRID_FIELDS, "seed")}
-    return {"run": run_id, "status": run.status, **settings, "started": short_time(run.started_at.astimezone())}
+    return {"run": run_id, "status": run.status, **settings, "started": short_time(local_time(run.started_at))}
 
 
 def tell_of_rest(kept: Iterable[str], common: Common) -> None:

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 from sqlalchemy import Table, delete, insert, select, update
-from sqlalchemy.orm import InstrumentedAttribute, class_mapper
+from sqlalchemy.orm import InstrumentedAttribute
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store.metric_names import unit_of
@@ -161,4 +161,4 @@ def environments(store: Store, numbers: Collection[int]) -> dict[int, dict[str, 
 
 def columns_of(table: type[Night] | type[NightValue]) -> list[InstrumentedAttribute[Any]]:
     """Its columns, called as its attributes are."""
-    return [getattr(table, attribute.key) for attribute in class_mapper(table).column_attrs]
+    return [getattr(table, attribute.key) for attribute in table.__mapper__.column_attrs]

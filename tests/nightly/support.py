@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from normbench_cli.nightly.cell import NightlyCell, NightlySuite
-from normbench_cli.nightly.cell_process import Beat, Measured
+from normbench_cli.nightly.cell_process import Beat, Measure, Measured
 from normbench_cli.nightly.measurements import TIME_VS_REFERENCE
 from normbench_cli.nightly.run import NightResult, run_night
 
@@ -17,9 +16,9 @@ FIRST = datetime(2026, 3, 1, 4, 10)
 TIME = f"{TIME_VS_REFERENCE}@8x8"
 
 
-def suite_of(*names: str, **values: Any) -> NightlySuite:
+def suite_of(*names: str) -> NightlySuite:
     cells = tuple(NightlyCell(name, "profile", {"norm": "popnorm", "device": "cpu"}, ((8, 8),)) for name in names)
-    return NightlySuite("tests", cells, **values)
+    return NightlySuite("tests", cells)
 
 
 def on(night: int) -> Callable[[], datetime]:
@@ -47,8 +46,8 @@ class Measuring:
         return Measured(dict(values), None, self.seconds)
 
 
-def run(night: int, suite: NightlySuite, measuring: Measuring, **options: Any) -> NightResult:
-    return run_night(suite, out=Path("reports"), today=on(night), measure=measuring, **options)
+def run(night: int, suite: NightlySuite, measuring: Measure, budget: float | None = None) -> NightResult:
+    return run_night(suite, out=Path("reports"), budget=budget, today=on(night), measure=measuring)
 
 
 def usual(suite: NightlySuite, night: int = 0, **changed: float) -> dict[str, dict[str, float]]:
