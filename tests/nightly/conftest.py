@@ -31,3 +31,15 @@ def facts(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def store() -> Iterator[Store]:
     with Store.open() as opened:
         yield opened
+
+
+@pytest.fixture
+def without_pages(facts: dict[str, Any], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Nights write pages only where a test asks for them: they take the time."""
+    if "pages" not in request.fixturenames:
+        monkeypatch.setattr("normbench_cli.nightly.run.try_pages", lambda *_: ([], []))
+
+
+@pytest.fixture
+def pages() -> None:
+    """Nights write their pages."""
