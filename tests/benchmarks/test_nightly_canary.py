@@ -10,7 +10,6 @@ import pytest
 
 from normbench_cli.nightly.run import run_night
 from normbench_cli.nightly.suite import find_suite
-from tests.nightly.in_process import measure_here
 from tests.nightly.planted import FILE
 from tests.support import CommandResult, RunCommand
 
@@ -27,7 +26,7 @@ def test_twelve_nights_find_a_planted_slowdown_and_its_end(
 
     def night(number: int) -> CommandResult:
         today = datetime(2026, 3, 1, 4, 10) + timedelta(days=number)
-        measured = partial(run_night, today=lambda: today, measure=measure_here)
+        measured = partial(run_night, today=lambda: today)
         monkeypatch.setattr("normbench_cli.nightly.run.run_night", measured)
         ended = normbench("nightly", "--suite", "canary12.toml", "--allow", "tests")
         print(f"exit {ended.code}: {ended.out.strip()} {ended.err.strip()}")
