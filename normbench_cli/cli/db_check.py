@@ -72,6 +72,8 @@ def remarks(health: Health) -> Iterable[str]:
         yield f"run {run_id} is marked running but its process is gone; the next command will mark it interrupted"
     for night_id in health.stale_nights:
         yield f"night {night_id} is marked running but its process is gone; --repair marks it killed"
+    for spool in health.spools:
+        yield f"not recorded yet: {spool}; the next command that can write the database records it"
     if health.orphans:
         yield f"folders of checkpoints without a run: {', '.join(health.orphans)}; --repair moves them to orphaned/"
     if missing := health.without_checkpoint:

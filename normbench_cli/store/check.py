@@ -30,6 +30,7 @@ from normbench_cli.store.reading import (
 from normbench_cli.store.rows import kept_count, unpack
 from normbench_cli.store.run_folders import orphans, without_checkpoint
 from normbench_cli.store.schema import HEAD, Base, Run, SeriesChunk
+from normbench_cli.store.spool import pending
 from normbench_cli.store.sqlite_file import connect
 from normbench_cli.store.stale import dead_nights
 from normbench_cli.store.store import Store
@@ -45,9 +46,12 @@ MEND_VALUES = (
 
 @dataclass
 class Health:
-    """problems: damage of the file, or values that their columns cannot hold; zombies: ids of running runs whose
-    process is gone, stale_nights: of nights; orphans: folders without a run; without_checkpoint: finished trainings
-    whose folder is not here; rows: how many, by table; do: what to do about the problems."""
+    """problems: damage of the file, or values that their columns cannot hold; do: what to do about them.
+
+    zombies: ids of running runs whose process is gone, stale_nights: of nights; orphans: folders without a run;
+    without_checkpoint: finished trainings whose folder is not here; spools: files with records that are not in the
+    database yet; rows: how many, by table.
+    """
 
     version: str = HEAD
     problems: list[str] = field(default_factory=list)
@@ -55,6 +59,7 @@ class Health:
     stale_nights: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     without_checkpoint: list[str] = field(default_factory=list)
+    spools: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     do: str = ""
 
@@ -95,6 +100,7 @@ def look_beside(store: Store, health: Health) -> None:
     if not damaged:  # the folder of a damaged run is no orphan
         health.orphans = orphans((run.id for run in known), store.location)
     trained = [run for run in known if (run.kind, run.status) == ("train", "finished")]
+    health.spools = [f"{spool.what} of run {spool.owner.run} in {spool.path}" for spool in pending(store.location)]
     health.without_checkpoint = without_checkpoint(run.id for run in trained if not run.config.get("folds"))
 
 

@@ -17,7 +17,9 @@ from normbench_cli import paths
 from normbench_cli.store import Store
 from normbench_cli.store.schema import HEAD
 from tests.editing import add_checkpoint, change, end_in_2020, query
+from tests.faults import locked
 from tests.store.make_old_database import OLD, make_database
+from tests.store.spooling import run_in, write_all
 from tests.support import RunCommand
 
 Enter = Callable[..., str]
@@ -161,3 +163,14 @@ def test_check_names_folders_without_a_run_and_repair_sets_them_aside(
     assert repaired.code == 0
     assert (home / "orphaned" / "00000000" / "checkpoint-000000005.pt").exists()
     assert "nothing to repair" in normbench("db", "check", "--repair").out
+
+
+def test_what_waits_to_be_recorded_is_named(normbench: RunCommand, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("normbench_cli.store.recorder.PATIENCE", 0.1)
+    with Store.open() as store:
+        run_id = run_in(store)
+        with locked(home / "normbench.db"):
+            write_all(store, run_id, end=False)
+        checked = normbench("db", "check")
+    assert f"not recorded yet: 12 values of epochs 1-6 and 6 pieces of series of run {run_id} in " in checked.out
+    assert checked.code == 0
