@@ -10,10 +10,12 @@ import pytest
 
 from normbench_cli.nightly.run import run_night
 from normbench_cli.nightly.suite import find_suite
+from tests.nightly.in_process import measure_here
 from tests.nightly.planted import FILE
 from tests.support import CommandResult, RunCommand
 
 PLANTED = '\n[profile.planted]\nnorm = "tests.nightly.planted:Planted"\nshapes = ["32x64x16x16"]\nrounds = 25\n'
+MEMORY = "\n[minimum_effects]\nmemory = 100.0\n"  # not judged: that of one process, which measures all, only grows
 TIME = "planted time_vs_batchnorm@32x64x16x16"
 QUIET, PASSES = 10, 8
 
@@ -22,11 +24,11 @@ QUIET, PASSES = 10, 8
 def test_twelve_nights_find_a_planted_slowdown_and_its_end(
     normbench: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / "canary12.toml").write_text(find_suite("canary").read_text() + PLANTED)
+    (tmp_path / "canary12.toml").write_text(find_suite("canary").read_text() + PLANTED + MEMORY)
 
     def night(number: int) -> CommandResult:
         today = datetime(2026, 3, 1, 4, 10) + timedelta(days=number)
-        measured = partial(run_night, today=lambda: today)
+        measured = partial(run_night, today=lambda: today, measure=measure_here)
         monkeypatch.setattr("normbench_cli.nightly.run.run_night", measured)
         ended = normbench("nightly", "--suite", "canary12.toml", "--allow", "tests")
         print(f"exit {ended.code}: {ended.out.strip()} {ended.err.strip()}")
