@@ -48,14 +48,14 @@ def interleaved(machine: Machine, slower: float, rounds: int, seed: int) -> Rati
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("rounds", [10, 20])
 def test_the_interval_of_two_equal_contenders_holds_one(machine: Machine, rounds: int) -> None:
-    found = [interleaved(machine, 1.0, rounds, seed) for seed in range(200)]
+    found = [interleaved(machine, 1.0, rounds, seed) for seed in range(150)]
     assert sum(ratio.low <= 1 <= ratio.high for ratio in found) >= 0.93 * len(found)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_contender_that_is_five_percent_slower_is_found_to_be(machine: Machine) -> None:
-    found = [interleaved(machine, 1.05, 100, seed) for seed in range(100)]
-    assert sum(ratio.low <= 1.05 <= ratio.high for ratio in found) >= 93
+    found = [interleaved(machine, 1.05, 100, seed) for seed in range(40)]
+    assert sum(ratio.low <= 1.05 <= ratio.high for ratio in found) >= 36
     assert np.median([ratio.median for ratio in found]) == pytest.approx(1.05, abs=0.005)
 
 
@@ -65,8 +65,8 @@ def test_one_after_the_other_a_slow_minute_is_taken_for_a_slow_layer(machine: Ma
         own, other = machine(np.random.default_rng(seed), 40).reshape(2, 20)
         return float(np.median(own) / np.median(other))
 
-    assert sum(abs(naive(seed) - 1) > 0.03 for seed in range(100)) >= 50
-    assert sum(abs(interleaved(machine, 1.0, 20, seed).median - 1) > 0.03 for seed in range(100)) <= 10
+    assert sum(abs(naive(seed) - 1) > 0.03 for seed in range(40)) >= 20
+    assert sum(abs(interleaved(machine, 1.0, 20, seed).median - 1) > 0.03 for seed in range(40)) <= 4
 
 
 def test_a_ratio_is_the_median_of_the_ratios_of_rounds_not_the_ratio_of_medians() -> None:
