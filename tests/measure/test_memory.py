@@ -44,8 +44,8 @@ BYTES = 4 * 3 * 6 * 6 * 4  # of such a tensor
         (nn.Sequential(nn.BatchNorm2d(3), nn.ReLU()), 2 * BYTES + 24),
         (nn.Sequential(nn.BatchNorm2d(3), nn.ReLU(inplace=True)), 2 * BYTES + 24),  # one output, overwritten
         (nn.Sequential(nn.ReLU(), nn.Conv2d(3, 3, 1)), BYTES),  # what one gives and the other takes is one tensor
-        (nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU(), nn.Hardtanh()), 3 * BYTES),
-        (nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU(), nn.Hardtanh(inplace=True)), 3 * BYTES),
+        (nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU(), nn.Hardtanh()), 2 * BYTES),
+        (nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU(), nn.Hardtanh(inplace=True)), 3 * BYTES),  # a copy of what it takes
     ],
     ids=str,
 )

@@ -47,6 +47,7 @@ def peaks(tmp_path: Path) -> Iterator[PeakProcess]:
         yield process
 
 
+@pytest.mark.slow
 def test_a_layer_that_allocates_400_megabytes_a_failing_one_and_one_that_is_killed(peaks: PeakProcess) -> None:
     case = LayerCase((1000, 250))  # a tensor is a megabyte
     found = peaks.measure("peaklayers:Allocates:megabytes=400", case).bytes

@@ -5,11 +5,14 @@ One forward pass shows them: of images on torch's `meta` device, where it costs 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import nn
 
 from normbench_cli import build
 from normbench_cli.config import RunConfig, make_config
+from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.engine.protocols import GraphData, ImageData
 from normbench_cli.errors import UsageError, first_sentence
 from normbench_cli.experiments.profiling.presets import Shape
@@ -33,6 +36,8 @@ def shapes_of(model: str, settings: dict[str, object]) -> dict[Shape, int]:
         found = shapes_of_outside(name, image or (3, 224, 224), int(str(settings.get("batch_size") or 32)))
     else:
         graphs = MODELS.parse(name).entry.facts.graphs
+        if graphs and image:
+            raise UsageError(f"{name} takes graphs and cannot take images of {size}", f"write {name}, and --data")
         data = settings.get("data") or (GRAPHS_OF_THE_USER if graphs else None)
         values = {**settings, "model": name, "norm": "batchnorm"} | ({"data": data} if data else {})
         found = shapes_of_model(make_config(values, USER), image)
@@ -49,20 +54,35 @@ def parse_image(text: str) -> Shape:
 
 
 def shapes_of_model(config: RunConfig, image: Shape | None) -> dict[Shape, int]:
-    data = build.load_data(config.data)
+    data = build.load_data(config.data) if image is None else None
     if isinstance(data, GraphData):
         network = build.make_model(config, data).eval()
         graphs, _ = data.to(torch.device("cpu")).batch(torch.arange(min(config.batch_size, len(data))))
         return norm_shapes(network, lambda: network(graphs))
-    assert isinstance(data, ImageData)
-    with torch.device("meta"):
-        network = build.make_model(config, data)
-        images = torch.zeros(config.batch_size, *(image or data.shape))
-    return norm_shapes(network, lambda: network(images))
+    shape = data.shape if isinstance(data, ImageData) else image or ()
+    try:
+        with torch.device("meta"):
+            network = build.make_model(config, data or Pictures(channels=shape[0]))
+            return norm_shapes(network, lambda: network(torch.zeros(config.batch_size, *shape)))
+    except (ValueError, RuntimeError, IndexError) as error:
+        size = "x".join(map(str, shape))
+        raise UsageError(
+            f"{config.model} cannot take images of {size}: {first_sentence(error)}", "give another size after the @"
+        ) from error
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What a model has to know of data that are not there."""
+
+    channels: int
+    classes: int = 10
 
 
 def shapes_of_outside(name: str, image: Shape, batch: int) -> dict[Shape, int]:
     """Of a model from another package, with that package's norms."""
+    if name.startswith("torchvision."):
+        import_torchvision()
     make = import_component("model", name)
     try:
         with torch.device("meta"):

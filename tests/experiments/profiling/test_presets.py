@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 import torch
-import torchvision
 
+from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.profiling.presets import PRESETS, preset_shapes
 from normbench_cli.experiments.profiling.shapes_of import shapes_of
@@ -19,8 +21,9 @@ def test_presets_of_images_are_what_the_models_do(preset: str, model: str) -> No
 
 
 def test_the_preset_of_imagenet_is_what_torchvision_does() -> None:
+    import_torchvision()
     with torch.device("meta"):
-        network = torchvision.models.resnet50()
+        network = import_module("torchvision.models").resnet50()
         found = norm_shapes(network, lambda: network(torch.zeros(32, 3, 224, 224)))
     assert found == preset_shapes("resnet50-imagenet")
     assert sum(found.values()) == 53
@@ -38,10 +41,12 @@ def test_a_network_of_graphs_calls_its_norms_with_the_nodes_of_a_batch() -> None
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("resnet18@3x32", "cannot be run|is not the size|needs"),
+        ("resnet18@3x32", "resnet18 cannot take images of 3x32"),
+        ("vgg16@3x8x8", "at least 32x32 pixels"),
         ("resnet18@3xa", "is not the size of an image"),
         ("torch.nn:Linear", "cannot be run on images of 3x224x224"),
         ("resnet", "unknown model"),
+        ("gcn@3x8x8", "cannot take images of 3x8x8"),
     ],
 )
 def test_what_has_no_shapes_is_refused(model: str, message: str) -> None:
