@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import comb
+from typing import TypeAlias
 
 import numpy as np
 
 BOOTSTRAPS = 2000
 CERTAINTY = 0.95
 OUTLYING = 14.826  # median absolute deviations; ten standard deviations of a normal distribution, as in hyperfine
+
+Samples: TypeAlias = Sequence[float] | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Ratio:
         return (self.high - self.low) / self.median if self.median else 0.0
 
 
-def paired_ratio(contender: Sequence[float], reference: Sequence[float], seed: int = 0) -> Ratio:
+def paired_ratio(contender: Samples, reference: Samples, seed: int = 0) -> Ratio:
     """The two are compared round by round, as what slows down the machine slows down both of a round.
 
     The interval is that of the bootstrap, and never narrower than that between the order statistics of a sign test:
@@ -54,11 +58,8 @@ def paired_ratio(contender: Sequence[float], reference: Sequence[float], seed: i
 def rounds_beyond(rounds: int) -> int:
     """How many ratios lie outside of the interval on each side: the largest k for which k or fewer heads in so many
     throws of a coin have a probability of 2.5 % at most; 0 where even none is more probable than that."""
-    allowed, count, sum_of_cases = (1 - CERTAINTY) / 2 * 2**rounds, 0, 1
-    while sum_of_cases <= allowed:
-        count += 1
-        sum_of_cases += comb(rounds, count)
-    return max(0, count - 1)
+    heads = accumulate(comb(rounds, count) for count in range(rounds))
+    return max(0, sum(cases <= (1 - CERTAINTY) / 2 * 2**rounds for cases in heads) - 1)
 
 
 def count_outliers(samples: Iterable[float]) -> int:

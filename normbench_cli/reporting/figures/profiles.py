@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from math import comb
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom
 from sqlalchemy import select
 
 from normbench_cli.reporting.document import Figure
@@ -79,7 +80,8 @@ def paired_ratio(own: np.ndarray, base: np.ndarray, seed: int = 0) -> tuple[floa
     ratios = np.sort(own / base)
     medians = np.median(np.random.default_rng(seed).choice(ratios, (BOOTSTRAPS, len(ratios))), axis=1)
     low, high = np.percentile(medians, (2.5, 97.5))
-    beyond = max(0, int(binom.ppf(0.025, len(ratios), 0.5)) - 1)
+    heads = accumulate(comb(len(ratios), count) for count in range(len(ratios)))  # so many or fewer in as many throws
+    beyond = max(0, sum(cases <= 0.025 * 2 ** len(ratios) for cases in heads) - 1)
     return (
         float(np.median(ratios)),
         min(float(low), float(ratios[beyond])),
