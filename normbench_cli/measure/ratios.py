@@ -58,8 +58,9 @@ def paired_ratio(contender: Samples, reference: Samples, seed: int = 0) -> Ratio
 def rounds_beyond(rounds: int) -> int:
     """How many ratios lie outside of the interval on each side: the largest k for which k or fewer heads in so many
     throws of a coin have a probability of 2.5 % at most; 0 where even none is more probable than that."""
-    heads = accumulate(comb(rounds, count) for count in range(rounds))
-    return max(0, sum(cases <= (1 - CERTAINTY) / 2 * 2**rounds for cases in heads) - 1)
+    allowed: float = (1 - CERTAINTY) / 2 * 2.0**rounds
+    heads = accumulate(comb(rounds, count) for count in range(rounds))  # so many or fewer
+    return max(0, sum(cases <= allowed for cases in heads) - 1)
 
 
 def count_outliers(samples: Iterable[float]) -> int:

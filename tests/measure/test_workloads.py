@@ -94,6 +94,7 @@ def test_channels_last_has_no_meaning_for_other_shapes() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of torch's own parts, which are loaded here for the first time
 def test_a_layer_inside_torch_compile_gives_the_same_and_saves_bytes() -> None:
     case = LayerCase((4, 3, 5, 5), call="compiled")
     workload = layer_workload(nn.BatchNorm2d(3), case, CPU)
