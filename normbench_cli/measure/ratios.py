@@ -10,14 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from math import comb
 from typing import TypeAlias
 
 import numpy as np
 
 BOOTSTRAPS = 2000
-CERTAINTY = 0.95
 OUTLYING = 14.826  # median absolute deviations; ten standard deviations of a normal distribution, as in hyperfine
 
 Samples: TypeAlias = Sequence[float] | np.ndarray
@@ -45,8 +42,7 @@ def paired_ratio(contender: Samples, reference: Samples, seed: int = 0) -> Ratio
     """
     ratios = np.sort(np.array(contender) / np.array(reference))
     medians = np.median(np.random.default_rng(seed).choice(ratios, (BOOTSTRAPS, len(ratios))), axis=1)
-    tail = 100 * (1 - CERTAINTY) / 2
-    low, high = np.percentile(medians, (tail, 100 - tail))
+    low, high = np.percentile(medians, (2.5, 97.5))
     beyond = rounds_beyond(len(ratios))
     return Ratio(
         float(np.median(ratios)),
@@ -58,9 +54,13 @@ def paired_ratio(contender: Samples, reference: Samples, seed: int = 0) -> Ratio
 def rounds_beyond(rounds: int) -> int:
     """How many ratios lie outside of the interval on each side: the largest k for which k or fewer heads in so many
     throws of a coin have a probability of 2.5 % at most; 0 where even none is more probable than that."""
-    allowed: float = (1 - CERTAINTY) / 2 * 2.0**rounds
-    heads = accumulate(comb(rounds, count) for count in range(rounds))  # so many or fewer
-    return max(0, sum(cases <= allowed for cases in heads) - 1)
+    cases = so_many_or_fewer = 1
+    count = 0
+    while 40 * so_many_or_fewer <= 2**rounds:  # in integers, which have no largest one
+        count += 1
+        cases = cases * (rounds - count + 1) // count
+        so_many_or_fewer += cases
+    return max(0, count - 1)
 
 
 def count_outliers(samples: Iterable[float]) -> int:
