@@ -91,7 +91,7 @@ def test_the_interval_holds_19_of_20_resampled_medians_and_is_the_same_each_time
     assert 27 <= found.high <= 33
 
 
-@given(st.integers(1, 400))
+@given(st.integers(1, 400) | st.just(5000))
 def test_the_order_statistics_are_those_of_a_sign_test(rounds: int) -> None:
     beyond = rounds_beyond(rounds)
     assert beyond == 0 or binom.cdf(beyond, rounds, 0.5) <= 0.025 + 1e-12

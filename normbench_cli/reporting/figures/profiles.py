@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -80,10 +78,21 @@ def paired_ratio(own: np.ndarray, base: np.ndarray, seed: int = 0) -> tuple[floa
     ratios = np.sort(own / base)
     medians = np.median(np.random.default_rng(seed).choice(ratios, (BOOTSTRAPS, len(ratios))), axis=1)
     low, high = np.percentile(medians, (2.5, 97.5))
-    heads = accumulate(comb(len(ratios), count) for count in range(len(ratios)))  # so many or fewer in as many throws
-    beyond = max(0, sum(cases <= 0.025 * 2 ** len(ratios) for cases in heads) - 1)
+    beyond = rounds_beyond(len(ratios))
     return (
         float(np.median(ratios)),
         min(float(low), float(ratios[beyond])),
         max(float(high), float(ratios[-1 - beyond])),
     )
+
+
+def rounds_beyond(rounds: int) -> int:
+    """How many ratios a sign test leaves outside on each side: the largest k for which k or fewer heads in so many
+    throws of a coin have a probability of 2.5 % at most."""
+    cases = so_many_or_fewer = 1
+    count = 0
+    while 40 * so_many_or_fewer <= 2**rounds:  # in integers, which have no largest one
+        count += 1
+        cases = cases * (rounds - count + 1) // count
+        so_many_or_fewer += cases
+    return max(0, count - 1)
