@@ -107,3 +107,17 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     write_whole(path, lambda file: file.write(content))
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a renaming survive a power cut, on systems that can sync a folder."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        return
+    finally:
+        os.close(handle)

@@ -5,6 +5,7 @@ from __future__ import annotations
 EXIT_OK = 0
 EXIT_ERROR = 1
 EXIT_USAGE = 2
+EXIT_REGRESSION = 3
 EXIT_NOTHING_MEASURED = 4
 EXIT_INCOMPLETE = 5
 EXIT_INTERRUPTED = 130
@@ -16,7 +17,8 @@ class NormbenchError(Exception):
     exit_code = EXIT_ERROR
 
     def __init__(self, what: str, do: str = "") -> None:
-        super().__init__(f"{what.rstrip('.')}; {do}" if do else what)
+        self.what = what.rstrip(".")
+        super().__init__(f"{self.what}; {do}" if do else what)
 
 
 class UsageError(NormbenchError):

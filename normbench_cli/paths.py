@@ -68,6 +68,11 @@ def data_root() -> Path:
     return expanded(chosen) if chosen else home() / "data"
 
 
+def temporary() -> Path:
+    """The system's folder for temporary files.  `tempfile.gettempdir` takes another one while this one is full."""
+    return Path(next((os.environ[name] for name in ("TMPDIR", "TEMP", "TMP") if os.environ.get(name)), "/tmp"))
+
+
 def ensure_writable(folder: Path, name: str, to: str = "a folder") -> None:
     """Create the folder if it is missing; an error if it cannot be created or written to.
 

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import insert
+
 from normbench_cli.store import Store
-from normbench_cli.store.schema import Base
+from normbench_cli.store.schema import Base, Night, NightDecision, NightValue
+from tests.store.make_old_database import decision_rows, night_rows, night_value_rows
 
 RUNS = 5
 Rows = dict[str, list[tuple[Any, ...]]]
@@ -47,7 +50,17 @@ def make_database(path: Path) -> list[str]:
                 store.record(run_id, metrics, epoch=epoch, step=20 * epoch, series=steps)
             store.end(run_id, "finished")
             ids.append(run_id)
+        add_nights(store, ids)
     return ids
+
+
+def add_nights(store: Store, ids: list[str]) -> None:
+    """A night, what it measured, and a decision."""
+    night = next(night_rows()) | {"environment_id": 1}
+    with store.writing() as session:
+        session.execute(insert(Night), [night])
+        session.execute(insert(NightValue), [row | {"run_id": ids[0]} for row in night_value_rows()][:2])
+        session.execute(insert(NightDecision), list(decision_rows()))
 
 
 def damage(path: Path, seed: int) -> Damage:
@@ -65,14 +78,16 @@ def damage_value(path: Path, choose: random.Random) -> Damage:
     place = "CAST(? AS TEXT)" if isinstance(value, bytes) and choose.random() < 0.5 else "?"
     with closing(sqlite3.connect(path)) as connection:
         number = choose.choice([n for (n,) in connection.execute(f"SELECT rowid FROM {table.name}")])
-        key = {"runs": "id", "environments": None}.get(table.name, "run_id")
+        key = {"runs": "id", "metrics": "run_id", "samples": "run_id"}.get(table.name)
         where = f"WHERE rowid = {number}"
-        owners = {connection.execute(f"SELECT {key} FROM {table.name} {where}").fetchone()[0]} if key else None
+        owned = f"SELECT {key} FROM {table.name} {where}" if key else ""
+        owners = {owner for (owner,) in connection.execute(owned)} if owned else set()
         with suppress(sqlite3.IntegrityError):  # the number of a row stays a number
             connection.execute(f"UPDATE OR IGNORE {table.name} SET {column} = {place} {where}", [value])
         connection.commit()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return Damage(f"{table.name}.{column} = {value!r:.60} as {place}", owners)
+    what = f"{table.name}.{column} = {value!r:.60} as {place}"
+    return Damage(what, None if table.name == "environments" else owners)  # every run shares an environment
 
 
 def flip_bytes(path: Path, choose: random.Random) -> Damage:

@@ -30,6 +30,7 @@ ANYONE = {
     "disk",
     "interrupts",
     "printable",
+    "local_time",
     "version",
     "__init__",
 }
@@ -37,7 +38,7 @@ COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attac
 MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
     "__main__": {"cli"},
     "cli": {"experiments", "nightly", "reporting", "store", "suites"},
-    "nightly": {"experiments", "reporting", "store"},
+    "nightly": {"device", "experiments", "reporting", "store", "suites"},
     "experiments": {"build", "corruptions", "datasets", "engine", "measure", "store", "suites", "device", "operations"},
     "build": {*COMPONENTS, "engine", "measure", "device", "operations"},
     "engine": {"measure", "device", "model_state"},

@@ -40,6 +40,7 @@ def dry_run(suites: Sequence[Suite], scale: Scale, budget: float, common: Common
 
 def run(suites: Sequence[Suite], scale: Scale, budget: float, form: str | None, out: Path, common: Common) -> int:
     """Run what is due, and print and write the verdict.  A report to which nothing was added is not written again."""
+    paths.set_plot_cache()
     formats = parse_formats(form if form is not None else "" if common.json else "md")
     if formats:
         paths.ensure_writable(out, "--out")  # before hours of work, not after

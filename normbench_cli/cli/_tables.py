@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from normbench_cli.cli._columns import Row
@@ -145,3 +146,9 @@ def cost_row(one: DryRun, settings: Sequence[str]) -> Row:
         "about": duration(one.estimate.seconds),
         "memory": mebibytes(one.estimate.memory_bytes),
     }
+
+
+def short_time(moment: datetime) -> str:
+    """With the clock time in this year, with the year in others, as `ls` does."""
+    this_year = moment.year == datetime.now().year
+    return f"{moment:%m-%d %H:%M}" if this_year else f"{moment:%Y-%m-%d}"

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from normbench_cli import paths
 from normbench_cli.cli import _options
 from normbench_cli.cli._document import print_document
 from normbench_cli.cli._options import Common, common_options
@@ -61,6 +62,7 @@ def compare_two(
     """
     from normbench_cli.reporting import compare, files
 
+    paths.set_plot_cache()
     formats = files.parse_formats(form)
     made = compare.compare(compare.CompareQuery((a, b), metric or [], curve or [], kind), common.db)
     document = compare.to_document(made)

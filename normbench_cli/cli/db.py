@@ -1,4 +1,4 @@
-"""normbench db: make, upgrade, check and back up the results database."""
+"""normbench db: make, upgrade and back up the results database; its other commands have files of their own."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Annotated
 import typer
 
 from normbench_cli import interrupts, paths, store
+from normbench_cli.cli import db_check, db_export, db_merge, db_thin
 from normbench_cli.cli._help import Command
 from normbench_cli.cli._options import Common, common_options
-from normbench_cli.cli._output import echo, hint, print_json
-from normbench_cli.errors import EXIT_ERROR, EXIT_OK
-
-PROBLEMS_SHOWN = 50
+from normbench_cli.cli._output import echo, print_json
+from normbench_cli.errors import EXIT_OK
 
 app = typer.Typer(help="Look after the results database.", no_args_is_help=True)
 
@@ -40,35 +39,6 @@ def upgrade(common: Common) -> int:
         saved = f"; backup: {backup}" if backup else ""
         echo(f"upgraded {place.shown} from schema {before} to {store.schema.HEAD}{saved}")
     return EXIT_OK
-
-
-@app.command("check", cls=Command)
-@common_options
-def check(common: Common) -> int:
-    """Check the database: its file, every value of every row, lost rows, dead runs; exit code 1 if it is damaged.
-
-    Examples:
-      normbench db check
-      normbench db check --json
-    """
-    with store.Store.open(common.db, write=False, sweep=False) as opened:
-        health = store.check.check_database(opened)
-        shown = opened.location.shown
-    sound = not health.problems
-    if common.json:
-        print_json({"database": shown, "ok": sound, **vars(health)})
-    else:
-        counts = ", ".join(f"{count} {name}" for name, count in health.rows.items())
-        echo(f"{shown}: schema {health.version}" + (f"; {counts}; sound" if sound else ""))
-        for problem in health.problems[:PROBLEMS_SHOWN]:
-            echo(f"problem: {problem}")
-        if len(health.problems) > PROBLEMS_SHOWN:
-            echo(f"and {len(health.problems) - PROBLEMS_SHOWN} more problems; --json lists all")
-        for run_id in health.zombies:
-            echo(f"run {run_id} is marked running but its process is gone; the next command will mark it interrupted")
-    if not sound and not common.json:
-        hint(health.do)
-    return EXIT_OK if sound else EXIT_ERROR
 
 
 @app.command("backup", cls=Command)
@@ -112,3 +82,9 @@ def path(common: Common) -> int:
     else:
         echo(shown)
     return EXIT_OK
+
+
+app.command("check", cls=Command)(db_check.check)
+app.command("merge", cls=Command)(db_merge.merge)
+app.command("export", cls=Command)(db_export.export)
+app.command("thin", cls=Command)(db_thin.thin)

@@ -12,7 +12,7 @@ from typing import NoReturn
 import typer
 
 from normbench_cli import interrupts
-from normbench_cli.cli import compare, db, doctor, profile, report, reproduce, runs, train
+from normbench_cli.cli import compare, db, doctor, nightly, profile, report, reproduce, runs, train
 from normbench_cli.cli import eval as eval_
 from normbench_cli.cli import list as list_
 from normbench_cli.cli._help import Command
@@ -49,6 +49,7 @@ app.command("train", cls=Command, rich_help_panel=EXPERIMENTS)(train.train)
 app.command("eval", cls=Command, rich_help_panel=EXPERIMENTS)(eval_.evaluate)
 app.command("profile", cls=Command, rich_help_panel=EXPERIMENTS)(profile.profile)
 app.command("reproduce", cls=Command, rich_help_panel=EXPERIMENTS)(reproduce.reproduce)
+app.add_typer(nightly.app, name="nightly", rich_help_panel=EXPERIMENTS)
 app.command("report", cls=Command, rich_help_panel=RESULTS)(report.report)
 app.command("compare", cls=Command, rich_help_panel=RESULTS)(compare.compare_two)
 app.add_typer(runs.app, name="runs", rich_help_panel=RESULTS)

@@ -10,7 +10,7 @@ from normbench_cli import interrupts, store
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.cli._output import print_json
 from normbench_cli.cli.reproduce import parse_duration
-from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, UsageError
+from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry.spec import split_list
 
 DEFAULT_NORM = "popnorm"
@@ -161,10 +161,13 @@ def profile(
     )
     with interrupts.raised(), store.Store.open(common.db) as opened:
         outcome = _profile.run_shown(plan, opened, quiet=common.quiet)
+        lost = outcome.pop("lost")
     if common.json:
         print_json(outcome)
     else:
         _profile.print_profile(outcome, plan.precision)
+    if lost:
+        raise NormbenchError("; ".join(lost), "keep what was printed, or profile again")
     return exit_code(outcome["results"])
 
 

@@ -1,25 +1,24 @@
-"""normbench runs: list, show and remove recorded runs."""
+"""normbench runs: list and show recorded runs; `runs_rm` removes them."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from normbench_cli import interrupts, paths, store
-from normbench_cli.cli import _options
+from normbench_cli import paths, store
+from normbench_cli.cli import _options, runs_rm
 from normbench_cli.cli._columns import Row
 from normbench_cli.cli._details import detail_rows
 from normbench_cli.cli._help import Command
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json, print_table
-from normbench_cli.cli._tables import percent
-from normbench_cli.config import GRID_FIELDS
-from normbench_cli.errors import EXIT_ERROR, EXIT_OK, UsageError
+from normbench_cli.cli._tables import percent, short_time
+from normbench_cli.errors import EXIT_OK, UsageError
 from normbench_cli.experiments.result import run_json
+from normbench_cli.local_time import local_time
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.status import STATUSES
@@ -106,14 +105,8 @@ def row_of(row: Mapping[Any, Any], accuracy: float | None) -> dict[str, str]:
         **{name: str(row[name]) for name in ("norm", "act", "model", "data", "seed")},
         **({"tag": row["tag"]} if row["tag"] else {}),
         "accuracy": percent(accuracy),
-        "started": short_time(row["started_at"].astimezone()),
+        "started": short_time(local_time(row["started_at"])),
     }
-
-
-def short_time(moment: datetime) -> str:
-    """With the clock time in this year, with the year in others, as `ls` does."""
-    this_year = moment.year == datetime.now().year
-    return f"{moment:%m-%d %H:%M}" if this_year else f"{moment:%Y-%m-%d}"
 
 
 @app.command("show", cls=Command)
@@ -168,7 +161,7 @@ def cell(value: object) -> str:
     """A fact of a run as text: words apart, times in the local zone."""
     if isinstance(value, list):
         return " ".join(map(str, value))
-    return f"{value.astimezone():%Y-%m-%d %H:%M:%S}" if isinstance(value, datetime) else str(value)
+    return f"{local_time(value):%Y-%m-%d %H:%M:%S}" if isinstance(value, datetime) else str(value)
 
 
 def flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -186,41 +179,4 @@ def evenly_spaced(length: int, most: int) -> list[int]:
     return sorted({round(i * (length - 1) / (most - 1)) for i in range(most)})
 
 
-@app.command("rm", cls=Command)
-@common_options
-def remove(
-    runs: _options.RunIds,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Also remove runs that are running or damaged.")] = False,
-    *,
-    common: Common,
-) -> int:
-    """Remove runs: their rows in the database and their folders.
-
-    Examples:
-      normbench runs rm d322c4f1
-      normbench runs rm d322 5e81 --yes
-    """
-    from normbench_cli.experiments.delete import deletable_runs, delete_runs
-
-    with store.Store.open(common.db, create=False) as opened:
-        found = deletable_runs(runs, opened, force=force)
-        if not yes and not confirmed(found, ask=not common.json):
-            hint("nothing was removed", common.quiet)
-            return EXIT_ERROR
-        with interrupts.held_back():  # rows and folders go together
-            delete_runs(list(found), opened)
-    if common.json:
-        print_json({"removed": list(found)})
-    else:
-        echo(f"removed {', '.join(found)}")
-    return EXIT_OK
-
-
-def confirmed(runs: Mapping[str, Run | None], ask: bool) -> bool:
-    if not ask or not sys.stdin.isatty():
-        raise UsageError("removing runs needs a confirmation, and the input is not a terminal", "confirm with --yes")
-    for run_id, run in runs.items():
-        settings = " ".join(str(getattr(run, name)) for name in GRID_FIELDS)
-        hint(f"{run_id}  {settings} seed {run.seed}  {run.status}" if run else f"{run_id}  damaged")
-    return typer.confirm(f"Remove {'this run' if len(runs) == 1 else f'these {len(runs)} runs'}?", err=True)
+app.command("rm", cls=Command)(runs_rm.remove)

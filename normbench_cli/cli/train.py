@@ -103,6 +103,7 @@ def train(
             echo(f"{len(results)} new, {skipped} already finished" + (" (--rerun trains them again)" * bool(skipped)))
         if results:
             hint("compare with `normbench report`", common.quiet)
+    check_losses(results)
     return exit_code(results, len(cells))
 
 
@@ -116,6 +117,12 @@ def train_cells(cells: Sequence[Cell], common: Common) -> list[RunResult]:
 
     with interrupts.raised(), training_progress(due, quiet=common.quiet) as on_event:
         return run_grid(cells, common.db, on_event)
+
+
+def check_losses(results: Sequence[RunResult]) -> None:
+    """An error for measurements that could be shown and not be written anywhere."""
+    if lost := [result.lost for result in results if result.lost]:
+        raise NormbenchError("; ".join(lost), "keep what was printed, or train again")
 
 
 def exit_code(results: Sequence[RunResult], cells: int) -> int:
@@ -142,6 +149,7 @@ def resume_run(run: str, common: Common, *, force: bool) -> int:
         print_json({"runs": [result.to_json()]})
     else:
         print_results([result])
+    check_losses([result])
     return EXIT_OK
 
 

@@ -6,14 +6,13 @@ are kept: if the newest is damaged, the run continues from the one before.  Read
 
 from __future__ import annotations
 
-import os
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from normbench_cli.disk import UNFINISHED, write_whole
+from normbench_cli.disk import UNFINISHED, sync_folder, write_whole
 from normbench_cli.errors import NormbenchError, first_sentence
 
 KEPT = 2
@@ -34,20 +33,6 @@ def save(folder: Path, step: int, content: dict[str, Any]) -> Path:
     for other in {*folder.glob(PATTERN), *folder.glob(f"*{UNFINISHED}")} - {*up_to_this[-KEPT:]}:
         other.unlink()
     return path
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a renaming survive a power cut, on systems that can sync a folder."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        return
-    finally:
-        os.close(handle)
 
 
 def load(folder: Path, device: torch.device) -> tuple[dict[str, Any], list[str]]:

@@ -45,3 +45,8 @@ def delete_runs(run_ids: Sequence[str], store: Store) -> None:
                 f"the rows of {run_id} are gone, its folder is not: {error.strerror}",
                 f"remove {error.filename} by hand",
             ) from error
+
+
+def folder_bytes(run_id: str) -> int:
+    """What a run's folder takes on the disk."""
+    return sum(file.stat().st_size for file in paths.run_folder(run_id).rglob("*") if file.is_file())

@@ -22,7 +22,7 @@ from normbench_cli.engine.training import Training
 from normbench_cli.experiments.events import Callback, CasesStarted, Notice, ignore
 from normbench_cli.experiments.recorded import Packages, with_own_packages
 from normbench_cli.experiments.result import RunResult, run_id_of
-from normbench_cli.experiments.same_data import add_remark, changed_sources, check_data
+from normbench_cli.experiments.same_data import changed_sources, check_data
 from normbench_cli.experiments.trained import config_of_finished, load_trained
 from normbench_cli.interrupts import Interrupted, held_back
 from normbench_cli.registry import ATTACKS, CORRUPTIONS, DATASETS
@@ -143,7 +143,7 @@ def evaluate_run(
     """
     config, training = load_trained(run_id, store, device, allow, force=True)
     if other_data:
-        add_remark(store, run_id, f"scored on other data: {other_data}")
+        store.add_remark(run_id, f"scored on other data: {other_data}")
     data = build.load_images(config.data)
     found: dict[str, float] = {}
     try:

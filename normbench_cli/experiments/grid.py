@@ -9,6 +9,7 @@ from normbench_cli import build, paths
 from normbench_cli.config import RunConfig
 from normbench_cli.datasets._files.look import look
 from normbench_cli.experiments.events import Callback, Notice, RunEnded, RunStarted, ignore
+from normbench_cli.experiments.lifecycle import with_loss
 from normbench_cli.experiments.plan import Cell, expand, plan_grid
 from normbench_cli.experiments.recorded import packages_of, recorded_result
 from normbench_cli.experiments.result import RunResult
@@ -47,6 +48,8 @@ def train(
     given = {name: [specs] if isinstance(specs, str) else specs for name, specs in axes.items()}
     cells = plan_grid(expand(settings, given, read_seeds(seeds)), db, rerun=rerun)
     trained = iter(run_grid(cells, db, on_event) if any(cell.due for cell in cells) else ())
+    if all(cell.due for cell in cells):
+        return list(trained)
     with Store.open(db, write=False) as store:
         return [
             next(trained) if cell.due else recorded_result(cell.run_id, store, packages_of(cell.config))
@@ -70,7 +73,8 @@ def run_grid(cells: Sequence[Cell], db: str | None = None, on_event: Callback = 
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     paths.set_compile_cache()
     with Store.open(db) as store:
-        return list(train_cells(cells, store, on_event))
+        results = list(train_cells(cells, store, on_event))
+        return [with_loss(result, store) for result in results]
 
 
 def train_cells(cells: Sequence[Cell], store: Store, on_event: Callback) -> Iterator[RunResult]:

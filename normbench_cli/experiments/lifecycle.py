@@ -6,13 +6,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from normbench_cli.config import RunConfig
 from normbench_cli.errors import DatabaseError
+from normbench_cli.experiments.result import RunResult
 from normbench_cli.interrupts import Interrupted, held_back, ignored
 from normbench_cli.store import Store
-from normbench_cli.store.statements import interrupt_running
 
 SECONDS_BETWEEN_BEATS = 15
 LONGEST_MESSAGE = 10_000  # characters
@@ -79,7 +80,7 @@ def recording_outcome(store: Store, advice: Callable[[str], str]) -> Iterator[Be
     except KeyboardInterrupt as interrupt:
         with ignored():
             stopped = end_interrupted(store, begun)
-        lines = [advice(run_id) for run_id in stopped]
+        lines = [line for run_id in stopped for line in (advice(run_id), store.lost(run_id)) if line]
         raise Interrupted("; ".join(dict.fromkeys(["interrupted", *lines]))) from interrupt
     except BaseException as error:
         end_failed(store, begun.run_ids, f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE])
@@ -96,8 +97,14 @@ def end_failed(store: Store, run_ids: Iterable[str], message: str) -> None:
 
 def end_interrupted(store: Store, begun: Begun) -> list[str]:
     """Mark the runs that are still running as interrupted; their ids.  One that has just ended stays as it is."""
-    if not begun.run_ids:
-        return []
-    with suppress(DatabaseError), store.writing() as session:
-        return interrupt_running(session, begun.run_ids)
-    return begun.run_ids
+    running = [run_id for run_id in begun.run_ids if run_id in store.recorders and not store.recorders[run_id].ended]
+    for run_id in running:
+        with suppress(DatabaseError):
+            store.end(run_id, "interrupted", "stopped by hand")
+    return running
+
+
+def with_loss(result: RunResult, store: Store) -> RunResult:
+    """A result that says what of it could not be written anywhere, after a last attempt."""
+    store.flush()
+    return replace(result, lost=store.lost(result.id))

@@ -11,7 +11,6 @@ from normbench_cli.build import ResolvedConfig
 from normbench_cli.config import RunConfig
 from normbench_cli.experiments.events import Callback, Notice
 from normbench_cli.experiments.norm_layers import NormLayer, compact, norm_layers
-from normbench_cli.experiments.same_data import add_remark
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.spec import format_value
 from normbench_cli.store import Store
@@ -32,7 +31,7 @@ def record_norm_layers(run_id: str, config: ResolvedConfig, store: Store, on_eve
 def make_remark(run_id: str, remark: str, store: Store, on_event: Callback) -> None:
     """Show a remark and record it."""
     on_event(Notice(remark))
-    add_remark(store, run_id, remark)
+    store.add_remark(run_id, remark)
 
 
 def chosen_groups(config: RunConfig, layers: Sequence[NormLayer]) -> Iterator[str]:

@@ -15,6 +15,7 @@ class RunResult:
 
     id: empty if the run could not even begin.  status: finished, diverged, failed, interrupted or running.
     metrics: the last value of each metric, by full name.  message: why the run ended early.  fingerprint: as recorded.
+    lost: what of it could not be written anywhere, in a sentence.
     """
 
     id: str
@@ -23,6 +24,7 @@ class RunResult:
     metrics: dict[str, float] = field(default_factory=dict)
     message: str = ""
     fingerprint: str = field(kw_only=True)
+    lost: str = field(default="", kw_only=True)
 
     def to_json(self) -> dict[str, Any]:
         return run_json(

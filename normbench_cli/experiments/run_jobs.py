@@ -34,6 +34,8 @@ def run_jobs(jobs: Sequence[Job], scale: str, db: str | None, on_event: Callback
                 reason = f"{type(error).__name__}: {error}"
                 result = RunResult(job.run_id, "failed", job.config, {}, reason, fingerprint=job.fingerprint)
                 failed[job.fingerprint] = reason
+            if result.lost:
+                failed[job.fingerprint] = result.lost
             on_event(RunEnded(result))
     return failed
 

@@ -11,7 +11,6 @@ from normbench_cli.datasets._files.look import look
 from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.events import Callback, Notice, ignore
 from normbench_cli.experiments.identity import sources_of, specs_of
-from normbench_cli.store import Store
 from normbench_cli.store.schema import Run
 
 
@@ -52,11 +51,3 @@ def describe(data: Mapping[str, Any]) -> str:
     count = sum(n for n in examples.values() if isinstance(n, int)) if isinstance(examples, Mapping) else 0
     where = "" if data.get("source") == "memory" else f" of {data.get('source')}"
     return f"{data.get('name')}{where} ({count:,} examples, digest {data['digest']})"
-
-
-def add_remark(store: Store, run_id: str, remark: str) -> None:
-    """Add a sentence to the remarks that are recorded with a run, once."""
-    known = store.find(run_id).details.get("remarks")
-    remarks = known if isinstance(known, list) else []
-    if remark not in remarks:
-        store.add_details(run_id, {"remarks": [*remarks, remark]})

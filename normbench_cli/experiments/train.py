@@ -19,16 +19,16 @@ from normbench_cli.engine.events import Diverged, Notice, Record
 from normbench_cli.engine.loop import fit
 from normbench_cli.engine.training import Training
 from normbench_cli.errors import NormbenchError
+from normbench_cli.experiments.checkpoints import Checkpoints
 from normbench_cli.experiments.details import details_of
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.events import Callback, ignore
-from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome
+from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome, with_loss
 from normbench_cli.experiments.recorded import Packages, packages_of, recorded_config
 from normbench_cli.experiments.remarks import make_remark, record_norm_layers, remark_on_divergence
 from normbench_cli.experiments.result import RunResult
-from normbench_cli.experiments.same_data import add_remark, changed_sources, check_data
+from normbench_cli.experiments.same_data import changed_sources, check_data
 from normbench_cli.experiments.trained import checkpoint_mismatch
-from normbench_cli.interrupts import held_back
 from normbench_cli.registry.trust import allowed_packages
 from normbench_cli.store import Store
 from normbench_cli.store.location import parse_location
@@ -73,7 +73,7 @@ def resume_run(
         on_event(notice)
     config = build.resolve(recorded, trial=None)
     if other_data:
-        add_remark(store, run.id, f"continued on other data: {other_data}")
+        store.add_remark(run.id, f"continued on other data: {other_data}")
     if config.folds:
         return resume_folds(run.id, config, store, on_event)
     training = build.make_training(config)
@@ -107,7 +107,7 @@ def train_and_record(
     run_id: str, config: ResolvedConfig, training: Training, store: Store, on_event: Callback
 ) -> RunResult:
     """Train to the end.  Every record is stored before the checkpoint that includes it, so a lost one is made again."""
-    folder = paths.run_folder(run_id)
+    checkpoints = Checkpoints(run_id, store)
     heartbeat = Heartbeat(store, run_id)
     last_checkpoint = time.monotonic()
     try:
@@ -125,9 +125,7 @@ def train_and_record(
             else:
                 heartbeat.beat()
             if due:
-                with held_back():
-                    store.sync()  # or a power cut could leave a checkpoint and not the records before it
-                    checkpoint.save(folder, training.step, {**training.state_dict(), "config": config.to_dict()})
+                checkpoints.save(training, config)
                 last_checkpoint = time.monotonic()
             on_event(event)
     except Diverged as diverged:
@@ -136,9 +134,10 @@ def train_and_record(
 
 
 def end_run(run_id: str, config: ResolvedConfig, store: Store, status: str, message: str = "") -> RunResult:
+    recorder = store.recorders[run_id]
     store.end(run_id, status, message)
-    fingerprint = store.find(run_id).fingerprint
-    return RunResult(run_id, status, config, store.latest_metrics(run_id), message, fingerprint=fingerprint)
+    result = RunResult(run_id, status, config, recorder.metrics, message, fingerprint=recorder.fingerprint)
+    return with_loss(result, store)
 
 
 def end_diverged(

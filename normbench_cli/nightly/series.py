@@ -67,7 +67,8 @@ class Finding:
     """What the gate says about the last point of a series.
 
     low, high: the band that it was compared with.  change: last over expected, minus 1.  since: the first night of the
-    present level, where a change point was found; before, after: the revisions between which it changed.
+    present level, where a change point was found; before, after: the revisions between which it changed.  known: an
+    earlier night reported this regression already.
     """
 
     measurement: Measurement
@@ -81,3 +82,4 @@ class Finding:
     before: str = ""
     after: str = ""
     reason: str = ""
+    known: bool = False

@@ -14,6 +14,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from normbench_cli.errors import UsageError
 
+MOST_CHOICES, NEAREST_CHOICES = 40, 10  # an error lists so many words; of more than that, the nearest
+
 
 def split_spec(text: str) -> tuple[str, dict[str, str]]:
     """The name and the unread parameters of ``name:key=value,...`` or ``package.module:Class:key=value,...``."""
@@ -140,9 +142,12 @@ def format_value(value: Any) -> str:
 
 
 def suggest(wrong: str, choices: list[str]) -> str:
-    """What to do about a wrong word: the nearest right one, and all choices."""
+    """What to do about a wrong word: the nearest right one, and all choices, or the nearest of many."""
     close = difflib.get_close_matches(wrong, choices, n=1)
     everything = f"choose from {', '.join(choices)}" if choices else "it takes none"
+    if len(choices) > MOST_CHOICES:
+        nearest = difflib.get_close_matches(wrong, choices, n=NEAREST_CHOICES, cutoff=0)
+        everything = f"there are {len(choices)}; the nearest are {', '.join(nearest)}"
     return f"did you mean '{close[0]}'? ({everything})" if close else everything
 
 

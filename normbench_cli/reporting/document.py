@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+Tone = Literal["", "bad", "good", "doubtful"]
 BOLD, UNDERLINED = "Bold:", "Underlined:"  # begin the notes that say what marked cells mean
 
 
@@ -22,7 +23,8 @@ class Cell:
     """A table cell: its text, and what an interactive page does with it.
 
     value: the number behind the text, by which a column is sorted.  bold: the best of its column or row.  underline: no
-    worse than the best by the table's test.  runs: ids of the runs that the number was computed from.
+    worse than the best by the table's test.  runs: ids of the runs that the number was computed from.  tone: what color
+    says besides the text.  link: a file beside this one that the text leads to.
     """
 
     text: str
@@ -30,6 +32,8 @@ class Cell:
     bold: bool = False
     underline: bool = False
     runs: tuple[str, ...] = ()
+    tone: Tone = ""
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Plain text between tables and figures."""
+    """Plain text between tables and figures.
+
+    command: to be copied, on a line of its own below the text.
+    """
 
     text: str
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,7 @@ class Document:
     runs: for each run id its settings, environment, status, metrics and the command that repeats it, as JSON values.
     records: the numbers behind the tables, a mapping a row, as CSV, JSON and parquet write them; without records they
     write the tables.
+    lead: what it comes to, in one sentence, which people read first; the head then stands at the end.
     """
 
     title: str
@@ -83,3 +92,4 @@ class Document:
     blocks: Sequence[Table | Figure | Paragraph]
     runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     records: Sequence[Mapping[str, Any]] = ()
+    lead: str = ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from normbench_cli.store.thin import one_of
+
 NAMED = 3  # runs that a note names; of more, their number
 
 
@@ -12,13 +14,20 @@ def remark_notes(details: Mapping[str, Mapping[str, Any]], runs: int) -> list[st
     """details: what is recorded of each run's making, by its id; runs: how many there are, those without included."""
     about: dict[str, list[str]] = {}
     for run_id, found in details.items():
-        for remark in (*texts(found.get("remarks")), *varying_parameters(found.get("norm_layers"))):
+        said = (*texts(found.get("remarks")), *varying_parameters(found.get("norm_layers")), *thinned(found))
+        for remark in said:
             about.setdefault(remark, []).append(run_id)
     return [f"{remark} ({which(ids, runs)})." for remark, ids in about.items()]
 
 
 def texts(remarks: object) -> list[str]:
     return [str(remark) for remark in remarks] if isinstance(remarks, list) else []
+
+
+def thinned(found: Mapping[str, Any]) -> list[str]:
+    """That raw series were thinned, by `db thin`."""
+    every = one_of(found)
+    return [f"Raw series are thinned to one value of {every}"] if every > 1 else []
 
 
 def varying_parameters(norm_layers: object) -> Iterator[str]:

@@ -14,11 +14,16 @@ Seven tables (`schema`)::
 Values are long: a metric row has the run, epoch, step, split, name, condition (an attack, a fold) and the value.  Rows
 are only added, and the last row of a name counts; `queries` gives them as DataFrames.
 
-`Store` (`store`) writes: every method is one short transaction, so that runs side by side do not wait for each other.
+`Store` (`store`, `recording`) writes: every method is one short transaction, so that runs side by side do not wait for
+each other.  While the database cannot be written, a run's `recorder` keeps its `writes` in a `spool_file`; `spool`
+finds these files, `replay` records them.
 `values` says what a value of each column may be, and `reading` reads rows of which any value may be damaged.
 `location` says which database is meant, `sqlite_file` inspects a file before it is opened, `connection` makes
 SQLAlchemy engines and turns their errors into one line (`file_errors`).  `upgrade` makes and migrates databases by
 Alembic (``migrations/``), after a `backup`.  `check` looks for damage, `processes` for runs whose process is gone.
+
+Care: `repair` mends what `check` finds (`mending`, `salvage`), `merge` joins databases (`joining`, `collisions`),
+`retention` says which runs are old, `thin` thins raw series, `space` shrinks the file, `export` writes tables as files.
 """
 
 from __future__ import annotations
@@ -27,10 +32,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from normbench_cli.store import backup, check, filter, location, queries, schema, upgrade
+    from normbench_cli.store import (
+        backup,
+        check,
+        export,
+        filter,
+        location,
+        merge,
+        queries,
+        repair,
+        retention,
+        schema,
+        space,
+        thin,
+        upgrade,
+    )
     from normbench_cli.store.store import Store
 
-__all__ = ["Store", "backup", "check", "filter", "location", "queries", "schema", "upgrade"]
+__all__ = [
+    "Store",
+    "backup",
+    "check",
+    "export",
+    "filter",
+    "location",
+    "merge",
+    "queries",
+    "repair",
+    "retention",
+    "schema",
+    "space",
+    "thin",
+    "upgrade",
+]
 
 
 def __getattr__(name: str) -> object:

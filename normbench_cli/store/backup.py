@@ -7,12 +7,14 @@ from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
-from normbench_cli.disk import free_bytes
+from normbench_cli.disk import UNFINISHED, free_bytes
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store.errors import CHOOSE_ANOTHER, NoDatabase
 from normbench_cli.store.file_errors import SQLITE_ERRORS, is_full
 from normbench_cli.store.location import Location
 from normbench_cli.store.sqlite_file import connect, file_version
+
+NEW_FILE = "give the name of a new file"
 
 
 def backup_name(path: Path, label: str = "") -> Path:
@@ -31,33 +33,59 @@ def backup(source: Location, target: Path | None = None, label: str = "") -> Pat
         raise DatabaseError(f"{source.shown} is not an SQLite file", "use its server's own tool for backups")
     if file_version(source.path) is None:
         raise NoDatabase(f"there is no database at {source.shown}", "nothing to back up")
-    if target is None:
-        target = backup_name(source.path, label)
-    elif target.is_dir():
-        target = target / backup_name(source.path).name
-    create_new_file(target)
+    chosen = target is None or target.is_dir()
+    beside = source.path if target is None else target / source.path.name
+    made = backup_name(beside, "" if target else label) if target is None or chosen else target
+    unfinished = made.with_name(f"{made.name}.{os.getpid()}{UNFINISHED}")
+    create_new_file(unfinished, made)
     try:
-        with closing(connect(source.path, source.read_query)) as old, closing(connect(target.absolute())) as new:
-            old.backup(new)
+        copy(source.path, source.read_query, unfinished)
+        while not rename_new(unfinished, made):
+            if not chosen:
+                raise DatabaseError(f"{made} exists", NEW_FILE)
+            made = backup_name(beside, "" if target else label)  # another process has taken the name
     except BaseException as error:
-        target.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
         if isinstance(error, SQLITE_ERRORS):
-            if is_full(error, target):
-                missing = max(0, source.path.stat().st_size - free_bytes(target))
-                what = f"the backup {target} cannot be written: {error} (about {missing:,} bytes missing)"
-                raise DatabaseError(what, "free space on its disk, or give the name of a file elsewhere") from error
-            do = f"check its disk, or {CHOOSE_ANOTHER}"
-            raise DatabaseError(f"the backup {target} failed: {error}", do) from error
+            raise failed(error, made, source.path) from error
         raise
-    return target
+    return made
 
 
-def create_new_file(path: Path) -> None:
-    """Create an empty file; an error if there is one already."""
-    do = "give the name of a new file"
+def failed(error: BaseException, target: Path, source: Path) -> DatabaseError:
+    """What SQLite's error says about the backup."""
+    if is_full(error, target):
+        missing = max(0, source.stat().st_size - free_bytes(target))
+        what = f"the backup {target} cannot be written: {error} (about {missing:,} bytes missing)"
+        return DatabaseError(what, "free space on its disk, or give the name of a file elsewhere")
+    return DatabaseError(f"the backup {target} failed: {error}", f"check its disk, or {CHOOSE_ANOTHER}")
+
+
+def copy(source: Path, query: str, target: Path) -> None:
+    """Copy the database into an empty file."""
+    with closing(connect(source, query)) as old, closing(connect(target.absolute())) as new:
+        new.execute("PRAGMA journal_mode = OFF")  # a copy that fails is removed
+        old.backup(new)
+
+
+def create_new_file(unfinished: Path, target: Path) -> None:
+    """Create the empty file that will be the target; an error if there is one already."""
+    if target.exists():
+        raise DatabaseError(f"{target} exists", NEW_FILE)
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    except FileExistsError as error:
-        raise DatabaseError(f"{path} exists", do) from error
+        os.close(os.open(unfinished, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o666))
     except OSError as error:
-        raise DatabaseError(f"{path} cannot be written: {error.strerror}", do) from error
+        raise DatabaseError(f"{target} cannot be written: {error.strerror}", NEW_FILE) from error
+
+
+def rename_new(unfinished: Path, target: Path) -> bool:
+    """Give the whole copy its name, so that a process that is killed leaves no half of one; False if it is taken."""
+    try:
+        os.link(unfinished, target)
+    except FileExistsError:
+        return False
+    except OSError:  # this file system has no links
+        unfinished.rename(target)
+    else:
+        unfinished.unlink()
+    return True

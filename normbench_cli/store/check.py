@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Table, func, select
 from sqlalchemy.orm import Session
@@ -19,34 +20,41 @@ from normbench_cli.store.reading import (
     RUNS,
     AnyRow,
     fetch,
+    fetch_each,
     has_row_numbers,
     row_name,
     row_number,
     row_numbers,
     row_problems,
 )
-from normbench_cli.store.rows import unpack
-from normbench_cli.store.schema import HEAD, Base, SeriesChunk
+from normbench_cli.store.rows import kept_count, unpack
+from normbench_cli.store.run_folders import orphans, without_checkpoint
+from normbench_cli.store.schema import HEAD, Base, Run, SeriesChunk
 from normbench_cli.store.sqlite_file import connect
+from normbench_cli.store.stale import dead_nights
 from normbench_cli.store.store import Store
 from normbench_cli.store.values import shown
 
 SERIES = SeriesChunk.metadata.tables[SeriesChunk.__tablename__]
 HEX = set("0123456789abcdef")
-MEND_FILE = "restore a backup, or recover what is readable with sqlite3's .recover"
+MEND_FILE = "restore a backup, or keep what is readable with `normbench db check --repair`"
 MEND_VALUES = (
-    "the other runs can be used; restore a backup, or remove a damaged run with `normbench runs rm RUN --force`"
+    "the other runs can be used; restore a backup, or mend what can be mended with `normbench db check --repair`"
 )
 
 
 @dataclass
 class Health:
     """problems: damage of the file, or values that their columns cannot hold; zombies: ids of running runs whose
-    process is gone; rows: how many, by table; do: what to do about the problems."""
+    process is gone, stale_nights: of nights; orphans: folders without a run; without_checkpoint: finished trainings
+    whose folder is not here; rows: how many, by table; do: what to do about the problems."""
 
     version: str = HEAD
     problems: list[str] = field(default_factory=list)
     zombies: list[str] = field(default_factory=list)
+    stale_nights: list[str] = field(default_factory=list)
+    orphans: list[str] = field(default_factory=list)
+    without_checkpoint: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     do: str = ""
 
@@ -59,7 +67,11 @@ def check_database(store: Store, most_bytes: int | None = None) -> Health:
     health, path = Health(), store.location.path
     small = path is None or most_bytes is None or path.stat().st_size <= most_bytes
     if path is not None and small:
-        health.problems = file_problems(path, store.location.read_query)
+        query = store.location.read_query
+        health.problems = integrity_problems(path, query)
+        if not health.problems and (lost := lost_references(path, query)):
+            health.problems, health.do = lost, MEND_VALUES
+            return health
     if health.problems:
         health.do = MEND_FILE
         return health  # row counts of a damaged file mean nothing
@@ -70,28 +82,46 @@ def check_database(store: Store, most_bytes: int | None = None) -> Health:
                 health.problems += table_problems(session, table)
     if health.problems:
         health.do = MEND_VALUES
-    health.zombies = [run.id for run in store.dead_runs()]
+    look_beside(store, health)
     return health
 
 
-def file_problems(path: Path, query: str) -> list[str]:
-    """What SQLite finds wrong with the file, and rows that refer to missing rows.
+def look_beside(store: Store, health: Health) -> None:
+    """Find what is no damage of the database: processes that are gone, folders without a run, runs without one."""
+    health.zombies = [run.id for run in store.dead_runs()]
+    health.stale_nights = [night.id for night in dead_nights(store)]
+    with store.reading() as session:
+        known, damaged = fetch_each(session, select(Run.id, Run.kind, Run.status, Run.config), RUNS)
+    if not damaged:  # the folder of a damaged run is no orphan
+        health.orphans = orphans((run.id for run in known), store.location)
+    trained = [run for run in known if (run.kind, run.status) == ("train", "finished")]
+    health.without_checkpoint = without_checkpoint(run.id for run in trained if not run.config.get("folds"))
 
-    An error that says nothing about the file, such as that of a full disk, is raised.
-    """
+
+def integrity_problems(path: Path, query: str) -> list[str]:
+    """What SQLite finds wrong with the pages of a file."""
+    return pragma(path, query, "integrity_check(20)", lambda rows: [text for (text,) in rows if text != "ok"])
+
+
+def lost_references(path: Path, query: str) -> list[str]:
+    """Rows that refer to missing rows."""
+    sentence = "row {1} of {0} points to a row of {2} that is not there"
+    return pragma(path, query, "foreign_key_check", lambda rows: [sentence.format(*row) for row in rows])
+
+
+def pragma(path: Path, query: str, name: str, sentences: Callable[[Iterable[Any]], list[str]]) -> list[str]:
+    """What a check of SQLite says.  An error that says nothing about the file, such as a full disk's, is raised."""
     try:
         with closing(connect(path, query)) as connection:
-            found = [text for (text,) in connection.execute("PRAGMA integrity_check(20)") if text != "ok"]
-            lost = found or connection.execute("PRAGMA foreign_key_check").fetchall()
+            return sentences(connection.execute(f"PRAGMA {name}"))
     except SQLITE_ERRORS as error:  # too damaged for the checks themselves
         if not is_damage(error):
             raise DatabaseError(*unusable(f"the database {path}", path, error)) from error
         return [str(error)]
-    return found or [f"row {row} of {table} points to a row of {to} that is not there" for table, row, to, _ in lost]
 
 
 def table_problems(session: Session, table: Table) -> Iterator[str]:
-    """Every damaged value of a table: first its rows in bulk, then one by one where something is wrong."""
+    """A sentence for every damaged row of a table."""
     if not has_row_numbers(session):
         try:
             for row in fetch(session, select(table)):
@@ -99,6 +129,13 @@ def table_problems(session: Session, table: Table) -> Iterator[str]:
         except DamagedValue as error:
             yield f"{table.name}: {error}"
         return
+    for number, problems in damaged_rows(session, table):
+        yield f"{row_name(session, table, number)}: {'; '.join(problems)}"
+
+
+def damaged_rows(session: Session, table: Table) -> Iterator[tuple[int, list[str]]]:
+    """The number of every damaged row, and its problems: first rows in bulk, then one by one where something is
+    wrong."""
     number, at_once = row_number(table), CHUNKS_AT_ONCE if table is SERIES else ROWS_AT_ONCE
     numbers = row_numbers(session, table)
     for start in range(0, len(numbers), at_once):
@@ -111,18 +148,18 @@ def table_problems(session: Session, table: Table) -> Iterator[str]:
                 yield from row_by_itself(session, table, one)
         else:
             for row in rows:
-                for problem in meaning_problems(table, row):
-                    yield f"{row_name(session, table, row.row_number)}: {problem}"
+                if problems := list(meaning_problems(table, row)):
+                    yield row.row_number, problems
 
 
-def row_by_itself(session: Session, table: Table, number: int) -> Iterator[str]:
+def row_by_itself(session: Session, table: Table, number: int) -> Iterator[tuple[int, list[str]]]:
     try:
         (row,) = fetch(session, select(table).where(row_number(table) == number))
         problems = list(meaning_problems(table, row))
     except (DamagedValue, ValueError):
         problems = row_problems(session, table, number)
     if problems:
-        yield f"{row_name(session, table, number)}: {'; '.join(problems)}"
+        yield number, problems
 
 
 def meaning_problems(table: Table, row: AnyRow) -> Iterator[str]:
@@ -131,6 +168,6 @@ def meaning_problems(table: Table, row: AnyRow) -> Iterator[str]:
         yield f"column id is {shown(row.id)}, not eight digits 0-9a-f"
     if table is SERIES:
         try:
-            unpack(row.data, row._mapping["count"])  # a row's `count` is a method
+            unpack(row.data, kept_count(row._mapping["count"], row.thinned))  # a row's `count` is a method
         except DamagedValue as error:
             yield f"column data of series {row.name}: {error}"

@@ -12,8 +12,8 @@ from sqlalchemy.exc import DatabaseError as SqlError
 from sqlalchemy.exc import IntegrityError, NoSuchModuleError
 
 from normbench_cli.errors import DatabaseError
-from normbench_cli.store.errors import CHOOSE_ANOTHER
-from normbench_cli.store.file_errors import SQLITE_ERRORS, unusable
+from normbench_cli.store.errors import CHOOSE_ANOTHER, RefusedRow
+from normbench_cli.store.file_errors import SQLITE_ERRORS, is_full, unusable
 from normbench_cli.store.location import Location
 from normbench_cli.store.schema import VERSION_TABLE, Base
 from normbench_cli.store.sqlite_file import connect, file_version
@@ -93,7 +93,8 @@ def translate_errors(location: Location) -> Iterator[None]:
     try:
         yield
     except (SqlError, *SQLITE_ERRORS) as error:
-        raise DatabaseError(*error_message(location, error)) from error
+        kind = RefusedRow if isinstance(error, IntegrityError) else DatabaseError
+        raise kind(*error_message(location, error)) from error
 
 
 def error_message(location: Location, error: SqlError | sqlite3.Error | UnicodeDecodeError) -> tuple[str, str]:
@@ -105,7 +106,7 @@ def error_message(location: Location, error: SqlError | sqlite3.Error | UnicodeD
         return f"{name} refused a row: {cause}", "its run may have been removed meanwhile; see `normbench runs list`"
     if "locked" in cause:
         return f"{name} is being written by another program", "try again when that has ended"
-    if "readonly" in cause or "read-only" in cause:
+    if ("readonly" in cause or "read-only" in cause) and not (location.path and is_full(orig, location.path)):
         return f"{name} is read-only", f"make it writable, or {CHOOSE_ANOTHER}"
     if location.path is None:
         return f"{name} cannot be used: {cause}", "check the URL, and that its server is running"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from normbench_cli.interrupts import held_back
@@ -22,10 +24,17 @@ class Database:
         """synchronous: when SQLite waits for the disk, by default `connection.SYNCHRONOUS`."""
         self.location = location
         self.left_out: dict[str, str] = {}  # rows that a query found damaged, by name, and what is wrong with each
-        self._engine = make_engine(location, location.read_query, synchronous)
+        self._query = location.read_query  # as it is now: a file that disappears later is not made again
+        self._synchronous = synchronous
+        self._engine = self._new_engine(location)
+        self._impatient: dict[float, Engine] = {}  # engines that wait less for a lock, by seconds
+
+    def _new_engine(self, location: Location) -> Engine:
+        return make_engine(location, self._query, self._synchronous)
 
     def close(self) -> None:
-        self._engine.dispose()
+        for engine in (self._engine, *self._impatient.values()):
+            engine.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -46,12 +55,13 @@ class Database:
             yield session
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
+    def writing(self, patience: float | None = None) -> Iterator[Session]:
         """A transaction that holds the database's only write lock from its first statement on.
 
+        patience: seconds to wait for that lock, if fewer than usual.
         An interrupt waits for its end: a statement that is broken off would keep the lock until its traceback is gone.
         """
-        engine = self._engine.execution_options(writes=True)
+        engine = self._engine_that_waits(patience).execution_options(writes=True)
         with (
             held_back(),
             translate_errors(self.location),
@@ -59,6 +69,13 @@ class Database:
             session.begin(),
         ):
             yield session
+
+    def _engine_that_waits(self, patience: float | None) -> Engine:
+        if patience is None or patience >= self.location.timeout or self.location.path is None:
+            return self._engine
+        if patience not in self._impatient:
+            self._impatient[patience] = self._new_engine(replace(self.location, timeout=patience))
+        return self._impatient[patience]
 
     @contextmanager
     def hold_open(self) -> Iterator[None]:
@@ -69,7 +86,11 @@ class Database:
                     stack.enter_context(hold_open(self.location.path))
             yield
 
-    def sync(self) -> None:
-        """Wait until everything recorded so far would survive a power cut."""
+    def sync(self) -> bool:
+        """Wait until everything recorded so far would survive a power cut; false if it would not."""
         if self.location.path is not None:
-            sync_log(self.location.path)
+            with suppress(OSError):
+                sync_log(self.location.path)
+                return True
+            return False
+        return True

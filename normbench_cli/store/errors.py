@@ -15,3 +15,7 @@ class NoDatabase(DatabaseError):
 
 class DamagedValue(DatabaseError):
     """A value in the database is not what its column holds, or cannot be read at all."""
+
+
+class RefusedRow(DatabaseError):
+    """The database cannot have such a row, as of a run that was removed."""

@@ -10,6 +10,7 @@ from normbench_cli.store.errors import CHOOSE_ANOTHER, RESTORE_BACKUP
 
 DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_TRUNCATE}
+NAMES_OF_FULL = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}  # where little space is left
 DAMAGED_WORDS = ("malformed", "not a database", "decode to UTF-8")
 # Python fails with the latter where SQLite's own message quotes damaged text
 SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
@@ -29,7 +30,7 @@ def is_full(error: BaseException | None, path: Path) -> bool:
     code = getattr(error, "sqlite_errorcode", 0)
     if code in FULL or "disk is full" in str(error):
         return True
-    return code & 0xFF in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and free_bytes(path) < ENOUGH // 4
+    return code & 0xFF in NAMES_OF_FULL and free_bytes(path) < ENOUGH // 4
 
 
 def unusable(name: str, path: Path, error: BaseException | None) -> tuple[str, str]:

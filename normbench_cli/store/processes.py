@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
     from normbench_cli.store.reading import AnyRow
@@ -15,8 +15,15 @@ GRACE = timedelta(seconds=5)  # a run with a heartbeat this recent is not examin
 SILENCE = timedelta(hours=1)  # a process on another host cannot be seen: it counts as gone after this much silence
 
 
-def this_process() -> dict[str, str | int | float]:
+class Process(TypedDict):
     """The columns of a run that identify its process."""
+
+    host: str
+    pid: int
+    process_started: float
+
+
+def this_process() -> Process:
     import psutil
 
     return {"host": socket.gethostname(), "pid": os.getpid(), "process_started": psutil.Process().create_time()}

@@ -19,12 +19,13 @@ from normbench_cli.store.errors import SEE_CHECK, DamagedValue
 from normbench_cli.store.filter import Filter
 from normbench_cli.store.metric_names import MetricName, parse_metric
 from normbench_cli.store.reading import CHUNKS_AT_ONCE, ENVIRONMENTS, RUNS, AnyRow, AnySelect, fetch, fetch_each
-from normbench_cli.store.rows import check_length, unpack
+from normbench_cli.store.rows import check_length, kept_count, kept_places, unpack
 from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
 from normbench_cli.store.store import IN_LIMIT, Store
 
 COLUMNS = (Run.id, Run.kind, Run.fingerprint, Run.status, Run.message, Run.started_at, Run.finished_at)
 EDITABLE = (Run.tag, Run.note)  # may change after the run; its config keeps what they were
+CHUNK = (SeriesChunk.first_step, SeriesChunk.count, SeriesChunk.data, SeriesChunk.thinned)
 NAME = (Metric.split, Metric.name, Metric.condition)
 
 
@@ -180,19 +181,19 @@ def series_names(store: Store, run_id: str) -> list[str]:
 
 
 def series(store: Store, run_id: str, name: str) -> pd.Series:
-    """A raw series of a run, its chunks joined; the index is the step, from 0.
+    """A raw series of a run, its chunks joined; the index is the step, from 0, and has gaps where it was thinned.
 
     Its length is checked before anything is unpacked.
     """
     chunk = (SeriesChunk.run_id == run_id, SeriesChunk.name == name)
-    query = select(SeriesChunk.first_step, SeriesChunk.count, SeriesChunk.data).where(*chunk).order_by(SeriesChunk.id)
+    query = select(*CHUNK).where(*chunk).order_by(SeriesChunk.id)
     steps, values, total = [], [], 0
     with store.reading() as session, naming(f"run {run_id}: its series {name} is damaged"):
-        for first, count, data in fetch(session, query, CHUNKS_AT_ONCE):
-            total += count
+        for first, count, data, thinned in fetch(session, query, CHUNKS_AT_ONCE):
+            total += kept_count(count, thinned)
             check_length(total)
-            values.append(np.frombuffer(unpack(data, count), dtype="float32"))
-            steps.append(np.arange(first, first + count))
+            values.append(np.frombuffer(unpack(data, kept_count(count, thinned)), dtype="float32"))
+            steps.append(first + np.array(kept_places(count, thinned), dtype="int64"))
     joined = np.concatenate(values) if values else np.empty(0, "float32")
     return pd.Series(joined, index=np.concatenate(steps) if steps else None, name=name, dtype="float32")
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 import sys
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -109,6 +109,18 @@ def unpack(data: bytes, count: int | None = None) -> array.array[float]:
     if sys.byteorder == "big":
         floats.byteswap()
     return floats
+
+
+def kept_count(count: int, thinned: int | None) -> int:
+    """How many of so many values are kept, if one of each `thinned` consecutive ones is."""
+    return count if thinned is None else -(-count // max(1, thinned))
+
+
+def kept_places(count: int, thinned: int | None) -> Sequence[int]:
+    """Where the kept values stand among the measured ones: in the middle of their blocks; the last may be short."""
+    if thinned is None:
+        return range(count)
+    return [(start + min(start + thinned, count) - 1) // 2 for start in range(0, count, max(1, thinned))]
 
 
 def check_length(count: int) -> None:

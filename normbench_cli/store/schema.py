@@ -29,7 +29,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from normbench_cli.store.errors import DamagedValue
 
-HEAD = "0003"
+HEAD = "0004"
 VERSION_TABLE = "normbench_schema_version"  # Alembic's default name may belong to another program
 
 RowId = BigInteger().with_variant(Integer, "sqlite")
@@ -163,7 +163,10 @@ class Metric(Base):
 
 
 class SeriesChunk(Base):
-    """A chunk of a raw series, such as the time of every step of an epoch; `rows.pack` makes its data."""
+    """A chunk of a raw series, such as the time of every step of an epoch; `rows.pack` makes its data.
+
+    Of a thinned chunk (`thin`), ``data`` has the middle value of each ``thinned`` consecutive ones; ``count`` stays.
+    """
 
     __tablename__ = "samples"
     __table_args__ = (Index(None, "run_id", "name"),)
@@ -173,8 +176,9 @@ class SeriesChunk(Base):
     name: Mapped[str] = mapped_column(String(200))
     epoch: Mapped[int | None]
     first_step: Mapped[int]
-    count: Mapped[int]
+    count: Mapped[int]  # of the values that were measured
     data: Mapped[bytes] = mapped_column(LargeBinary)
+    thinned: Mapped[int | None]  # NULL: every value is kept
 
 
 class Night(Base):
@@ -226,7 +230,7 @@ class NightDecision(Base):
     suite: Mapped[str] = mapped_column(String(500))
     measurement: Mapped[str] = mapped_column(String(700))  # cell and metric
     environment_class: Mapped[str] = mapped_column(String(64))  # empty: every class
-    until: Mapped[str] = mapped_column(String(10))  # of a mute: the first day on which it counts again; else empty
+    until: Mapped[str] = mapped_column(String(10))  # the first day that counts: of the new baseline, or after a mute
     reason: Mapped[str] = mapped_column(Text)
     author: Mapped[str] = mapped_column(String(255))
     host: Mapped[str] = mapped_column(String(255))

@@ -1,34 +1,38 @@
-"""The runs in the results database: everything that is written about them, and how they are found."""
+"""The runs in the results database: how they begin, are found and deleted.  `recording` has what they write."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.orm import Session
 
 from normbench_cli import paths
 from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import NormbenchError
+from normbench_cli.store import recorder
 from normbench_cli.store.connection import Synchronous, version_of
-from normbench_cli.store.database import Database
 from normbench_cli.store.errors import SEE_CHECK, DamagedValue, NoDatabase
 from normbench_cli.store.location import parse_location
 from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.processes import GRACE, is_gone, this_process
 from normbench_cli.store.reading import RUNS, AnyRow, fetch, fetch_each, fetch_run
-from normbench_cli.store.rows import Measurements, RecordLike, metric_rows, now, series_row
-from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
-from normbench_cli.store.statements import environment_id, unused_id, update_heartbeat
-from normbench_cli.store.status import STATUSES, WITH_RESULT
+from normbench_cli.store.recording import Recording
+from normbench_cli.store.replay import remove
+from normbench_cli.store.rows import now
+from normbench_cli.store.schema import Environment, Metric, Night, Run, SeriesChunk
+from normbench_cli.store.spool import pending
+from normbench_cli.store.statements import environment_id, unused_id
+from normbench_cli.store.status import WITH_RESULT
 from normbench_cli.store.versions import require_head
 
 SETTING_COLUMNS = (*GRID_FIELDS, "seed", "tag", "note")  # settings that have a column of their own
 IN_LIMIT = 500  # values in one IN (...)
 
 
-class Store(Database):
+class Store(Recording):
     """The results database.  Every method is one short transaction, so that runs side by side do not wait long."""
 
     @classmethod
@@ -45,7 +49,7 @@ class Store(Database):
 
         write: the database must be writable, and is created if it does not exist (unless ``create`` is false).
         Without ``write`` nothing is created, and a read-only database will do.
-        sweep: runs whose process is gone are marked as interrupted, if the database is writable.
+        sweep: spools are recorded, and runs whose process is gone marked as interrupted, if the database is writable.
         synchronous: when SQLite waits for the disk, see `connection.SYNCHRONOUS`.
         """
         found = parse_location(paths.database(location))
@@ -61,8 +65,10 @@ class Store(Database):
 
             upgrade(found)
         store = cls(found, synchronous)
-        if sweep and found.writable:
-            store.sweep()
+        if sweep:
+            store.replay(recorder.PATIENCE if write else recorder.LESS_PATIENCE)
+            if found.writable:
+                store.sweep()
         return store
 
     def begin(
@@ -80,7 +86,8 @@ class Store(Database):
         details: what the run is made of, by topic; `add_details` adds more.
         """
         settings = {name: config.get(name, None if name == "seed" else "") for name in SETTING_COLUMNS}
-        moment = now()
+        moment, process = now(), this_process()
+        self.flush()
         with self.writing() as session:
             run_id = unused_id(session)
             session.execute(
@@ -97,48 +104,11 @@ class Store(Database):
                     environment_id=environment_id(session, environment),
                     details=dict(details or {}),
                     **settings,
-                    **this_process(),
+                    **process,
                 )
             )
+        self.follow(run_id, fingerprint, process)
         return run_id
-
-    def record(
-        self,
-        run_id: str,
-        metrics: Mapping[str, float],
-        *,
-        epoch: int | None = None,
-        step: int | None = None,
-        series: Mapping[str, Iterable[float]] | None = None,
-    ) -> None:
-        """Add metrics by their full names, and chunks of raw series that end at ``step``; also a heartbeat."""
-        self.record_all(run_id, [Measurements(metrics, epoch, step, series or {})])
-
-    def record_all(self, run_id: str, records: Iterable[RecordLike]) -> None:
-        """Add many records in one transaction: all of them are written, or none."""
-        values: list[dict[str, Any]] = []
-        chunks: list[dict[str, Any]] = []
-        for record in records:
-            values += metric_rows(run_id, record.metrics, record.epoch, record.step)
-            for name, numbers in record.series.items():
-                chunks.append(series_row(run_id, name, numbers, record.epoch, record.step))
-        with self.writing() as session:
-            if values:
-                session.execute(insert(Metric), values)
-            if chunks:
-                session.execute(insert(SeriesChunk), chunks)
-            update_heartbeat(session, run_id)
-
-    def add_details(self, run_id: str, details: Mapping[str, Any]) -> None:
-        """Add to what is recorded of a run's making; a key that is already there is replaced."""
-        with self.writing() as session:
-            known = session.scalar(select(Run.details).where(Run.id == run_id)) or {}
-            session.execute(update(Run).where(Run.id == run_id).values(details={**known, **details}))
-
-    def heartbeat(self, run_id: str) -> None:
-        """Show that a running run's process is still at work."""
-        with self.writing() as session:
-            update_heartbeat(session, run_id)
 
     def reopen(self, run_id: str, step: int | None) -> None:
         """Give a run that ended early to this process, as the run was after `step`: later measurements are deleted.
@@ -147,6 +117,10 @@ class Store(Database):
         step None, for a cross-validation: those of single folds stay, those over all folds are deleted.
         """
         late = Metric.condition.not_like("fold%") if step is None else Metric.step > (step or -1)
+        process = this_process()
+        self.replay(run_id=run_id)
+        if left := [spool.path for spool in pending(self.location) if spool.owner.run == run_id]:
+            raise NormbenchError(f"run {run_id} has records in the spool {left[0]}", "wait until they can be recorded")
         with self.writing() as session:
             pid = session.scalar(select(Run.pid).where(Run.id == run_id, Run.status == "running"))
             if pid is not None:  # another process resumed it since this one looked
@@ -156,16 +130,10 @@ class Store(Database):
                 ends_late = SeriesChunk.first_step + SeriesChunk.count > step
                 session.execute(delete(SeriesChunk).where(SeriesChunk.run_id == run_id, ends_late))
             again = {"status": "running", "message": "", "heartbeat_at": now(), "finished_at": None}
-            session.execute(update(Run).where(Run.id == run_id).values(**again, **this_process()))
-
-    def end(self, run_id: str, status: str, message: str = "") -> None:
-        """Set the final status of a run."""
-        if status not in STATUSES:
-            raise ValueError(f"a run cannot be {status}")
-        moment = now()
-        with self.writing() as session:
-            change = update(Run).where(Run.id == run_id)
-            session.execute(change.values(status=status, message=message, heartbeat_at=moment, finished_at=moment))
+            session.execute(update(Run).where(Run.id == run_id).values(**again, **process))
+            fingerprint = session.scalar(select(Run.fingerprint).where(Run.id == run_id)) or ""
+            metrics = latest_metrics(session, run_id)
+        self.follow(run_id, fingerprint, process, metrics)
 
     def sweep(self, grace: timedelta = GRACE) -> None:
         """Mark running runs whose process is gone as interrupted."""
@@ -230,20 +198,27 @@ class Store(Database):
 
     def latest_metrics(self, run_id: str) -> dict[str, float]:
         """The last value of each metric of a run, by full name, in the order in which they were recorded."""
-        parts = (Metric.split, Metric.name, Metric.condition)
-        last = select(func.max(Metric.id)).where(Metric.run_id == run_id).group_by(*parts)
-        query = select(*parts, Metric.value).where(Metric.id.in_(last)).order_by(Metric.id)
         with self.reading() as session:
-            try:
-                rows = list(fetch(session, query))
-            except DamagedValue as error:
-                raise DamagedValue(f"run {run_id}: its metrics are damaged: {error}", SEE_CHECK) from error
-        return {str(MetricName(split, name, condition)): value for split, name, condition, value in rows}
+            return latest_metrics(session, run_id)
 
-    def delete(self, run_ids: Iterable[str]) -> None:
+    def delete(self, run_ids: Collection[str]) -> None:
         """Delete runs with everything they measured, but not their folders."""
         with self.writing() as session:
             for run_id in run_ids:
                 session.execute(delete(Run).where(Run.id == run_id))
-            used = select(Run.environment_id)
+            used = select(Run.environment_id).union(select(Night.environment_id))
             session.execute(delete(Environment).where(Environment.id.not_in(used)))
+        for spool in pending(self.location):
+            if spool.owner.run in run_ids:
+                remove(spool.path)
+
+
+def latest_metrics(session: Session, run_id: str) -> dict[str, float]:
+    parts = (Metric.split, Metric.name, Metric.condition)
+    last = select(func.max(Metric.id)).where(Metric.run_id == run_id).group_by(*parts)
+    query = select(*parts, Metric.value).where(Metric.id.in_(last)).order_by(Metric.id)
+    try:
+        rows = list(fetch(session, query))
+    except DamagedValue as error:
+        raise DamagedValue(f"run {run_id}: its metrics are damaged: {error}", SEE_CHECK) from error
+    return {str(MetricName(split, name, condition)): value for split, name, condition, value in rows}

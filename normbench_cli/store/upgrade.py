@@ -51,11 +51,13 @@ def migrate(engine: Engine) -> None:
         if is_sqlite:
             enable_log(raw)
             raw.execute("PRAGMA foreign_keys = OFF")  # has no effect inside a transaction
+            raw.execute("PRAGMA legacy_alter_table = ON")  # or a table that a view reads could not be replaced
         with connection.begin():
             command.upgrade(alembic_config(connection), "head")
             if is_sqlite and (broken := raw.execute("PRAGMA foreign_key_check").fetchall()):
                 raise DatabaseError(f"{len(broken)} rows refer to rows that are not there")
         if is_sqlite:
+            raw.execute("PRAGMA legacy_alter_table = OFF")
             raw.execute("PRAGMA foreign_keys = ON")
 
 

@@ -132,6 +132,10 @@ def step_problem(step: int) -> str | None:
     return None if 0 <= step < LAST_STEP else f"is {step:,}, which no step or count of steps can be"
 
 
+def thinned_problem(every: int) -> str | None:
+    return None if 2 <= every < LAST_STEP else f"is {every:,}, and a thinned series keeps one of two values or fewer"
+
+
 def settings_problem(config: dict[str, Any]) -> str | None:
     """Settings of this version have its types; those of other versions may be anything."""
     for name, value in config.items():
@@ -163,4 +167,5 @@ RULES: dict[str, Rule] = {
     "night_decisions.kind": one_of("accept", "mute"),
     "samples.first_step": step_problem,
     "samples.count": step_problem,
+    "samples.thinned": thinned_problem,
 }

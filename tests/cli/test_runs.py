@@ -106,7 +106,7 @@ def test_rm_removes_rows_and_folder(normbench: RunCommand, enter: Callable[..., 
     assert not paths.run_folder(gone).exists()
     assert paths.run_folder(kept).exists()
     assert listed(normbench("runs", "list")) == [kept]
-    assert json.loads(normbench("runs", "rm", kept, "--yes", "--json").out) == {"removed": [kept]}
+    assert json.loads(normbench("runs", "rm", kept, "--yes", "--json").out)["removed"] == [kept]
 
 
 def test_rm_of_an_unknown_run_removes_nothing(normbench: RunCommand, enter: Callable[..., Any]) -> None:

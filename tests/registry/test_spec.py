@@ -108,3 +108,10 @@ def test_a_written_value_is_read_back(value: object) -> None:
 def test_the_nearest_word_is_suggested() -> None:
     assert suggest("colour", ["color", "size"]) == "did you mean 'color'? (choose from color, size)"
     assert suggest("x", []) == "it takes none"
+
+
+def test_of_many_words_only_the_nearest_are_listed() -> None:
+    words = [f"test/accuracy@fold{number}" for number in range(100)]
+    said = suggest("test/acuracy@fold7", words)
+    assert said.startswith("did you mean 'test/accuracy@fold7'? (there are 100; the nearest are ")
+    assert said.count("@fold") == 11

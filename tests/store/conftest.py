@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from normbench_cli.store import Store
+from normbench_cli.store import Store, recorder
+from tests.faults import small_disk
 
 Enter = Callable[..., str]
 
@@ -53,3 +54,22 @@ def rows() -> Callable[[Path, str], list[tuple[Any, ...]]]:
             return connection.execute(query).fetchall()
 
     return read
+
+
+@pytest.fixture
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No write waits for a lock, and every one tries the database."""
+    for name in ("PATIENCE", "LESS_PATIENCE"):
+        monkeypatch.setattr(recorder, name, 0.02)
+    monkeypatch.setattr(recorder, "SECONDS_BETWEEN_TRIES", 0)
+
+
+@pytest.fixture
+def database(home: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A database outside of the home folder; on a small disk where the fault is a full one."""
+    home.mkdir()
+    folder = tmp_path / "lab"
+    callspec = getattr(request.node, "callspec", None)
+    with small_disk(folder) if callspec and callspec.params.get("fault") == "full" else nullcontext():
+        folder.mkdir(exist_ok=True)
+        yield folder / "results.db"

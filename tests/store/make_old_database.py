@@ -83,6 +83,7 @@ def chunks() -> Iterator[Row]:
     for epoch, times in enumerate(STEP_TIMES, start=1):
         yield series_row(run_id("train", "finished"), "step_time_ms", times, epoch, 3 * epoch)
     yield series_row(run_id("profile", "finished"), "step_time_ms@8x16", [1.0, 1.5, 2.0], None, None)
+    yield series_row(run_id("train", "failed"), "lr", [0.5, 0.25], 1, 2) | {"count": 4, "thinned": 2}
 
 
 def night_rows() -> Iterator[Row]:
@@ -145,7 +146,7 @@ def make_database(path: Path) -> None:
         session.flush()
         session.execute(insert(Run), list(run_rows()))
         session.execute(insert(Metric), [row | {"recorded_at": MOMENT} for row in metrics()])
-        session.execute(insert(SeriesChunk), list(chunks()))
+        session.execute(insert(SeriesChunk), [{"thinned": None, **row} for row in chunks()])
         session.execute(insert(Night), list(night_rows()))
         session.execute(insert(NightValue), list(night_value_rows()))
         session.execute(insert(NightDecision), list(decision_rows()))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 from unittest.mock import Mock
 
@@ -45,6 +47,29 @@ def test_a_backup_of_a_database_that_is_being_written_has_whole_transactions(
         copy = backup(source, tmp_path / "copy.db")
     assert rows(copy, "SELECT norm FROM runs") == [("",)]
     assert rows(copy, "PRAGMA quick_check") == [("ok",)]
+
+
+def test_backups_made_while_runs_are_recorded_have_every_row_up_to_some_moment(
+    store: Store, rows: Rows, tmp_path: Path
+) -> None:
+    run_id, enough = store.begin({}, "f", {}, argv=[]), Event()
+
+    def record() -> None:
+        with Store.open(sweep=False) as own:
+            for epoch in count(1):
+                own.record(run_id, {"train/loss": 1.0, "test/loss": 1.0}, epoch=epoch, step=epoch)
+                if enough.is_set():
+                    return
+
+    writer = Thread(target=record)
+    writer.start()
+    copies = [backup(store.location, tmp_path / f"{number}.db") for number in range(5)]
+    enough.set()
+    writer.join()
+    for copy in copies:
+        assert rows(copy, "PRAGMA integrity_check") == [("ok",)]
+        epochs = [epoch for (epoch,) in rows(copy, "SELECT epoch FROM metrics ORDER BY id")]
+        assert epochs == [epoch for epoch in range(1, len(epochs) // 2 + 1) for _ in range(2)]
 
 
 def test_a_servers_database_is_backed_up_by_its_own_tool() -> None:

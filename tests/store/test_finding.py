@@ -11,7 +11,7 @@ from sqlalchemy import insert, select, update
 
 from normbench_cli.errors import NormbenchError
 from normbench_cli.store import Store
-from normbench_cli.store.check import check_database, file_problems
+from normbench_cli.store.check import check_database, lost_references
 from normbench_cli.store.rows import now
 from normbench_cli.store.schema import HEAD, Metric, Run
 from normbench_cli.store.store import IN_LIMIT
@@ -127,7 +127,7 @@ def test_rows_of_missing_rows_are_problems_and_are_not_counted(store: Store, ent
     health = check_database(store)
     assert (
         health.problems
-        == file_problems(file, "mode=rw")
+        == lost_references(file, "mode=rw")
         == ["row 2 of metrics points to a row of runs that is not there"]
     )
     assert (health.zombies, health.rows) == ([], {})

@@ -105,6 +105,13 @@ def test_an_upgraded_database_has_all_its_measurements(upgraded: Path) -> None:
         assert times.index.tolist() == [0, 1, 2, 3, 4, 5]
 
 
+def test_thinned_series_are_read_since_they_exist(upgraded: Path, request: pytest.FixtureRequest) -> None:
+    before = request.node.callspec.params["upgraded"] < "0004"
+    with Store.open(str(upgraded), write=False, sweep=False) as store:
+        values = series(store, run_id("train", "failed"), "lr")
+    assert list(values.items()) == ([] if before else [(0, 0.5), (2, 0.25)])
+
+
 def test_the_running_runs_of_an_upgraded_database_are_interrupted(upgraded: Path) -> None:
     with Store.open(str(upgraded)) as store:
         assert {store.find(run_id(kind, "running")).status for kind in KINDS} == {"interrupted"}

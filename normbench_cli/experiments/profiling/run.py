@@ -25,7 +25,7 @@ Show = Callable[[list[Row]], object]
 
 
 def run_profile(plan: ProfilePlan, store: Store, show: Show = lambda rows: None) -> dict[str, Any]:
-    """Measure everything, record every raw sample, and give the environment, the results and the totals.
+    """Measure everything, record every raw sample, and give the environment, the results, the totals and what is lost.
 
     show: called with the rows of each place as soon as it is measured.
     """
@@ -63,4 +63,6 @@ def profile_contenders(
             results += rows
         for name, run_id in run_ids.items():
             end_contender(store, run_id, name, measured)
-    return run_ids, {"environment": facts, "results": results, "totals": total_rows(measured)}
+    store.flush()
+    lost = [sentence for run_id in run_ids.values() if (sentence := store.lost(run_id))]
+    return run_ids, {"environment": facts, "results": results, "totals": total_rows(measured), "lost": lost}

@@ -21,12 +21,15 @@ NAMES = {INK: "ink", AXIS: "axis", GRID: "grid", PAPER: "paper"}
 def to_html(document: Document) -> str:
     """The whole document as one file."""
     script = resource("page.js")
+    facts = "\n".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in document.head.items())
+    head = Template(resource("head.html")).substitute(facts=facts)
     blocks = [block_html(block, number) for number, block in enumerate(document.blocks)]
     return Template(resource("page.html")).substitute(
         title=escape(document.title),
         script_hash=source_hash(script),
         css=Template(resource("page.css")).substitute(light=palette(dark=False), dark=palette(dark=True)),
-        head="\n".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in document.head.items()),
+        above=f'<p class="lead">{escape(document.lead)}</p>' if document.lead else head,
+        below=head if document.lead else "",
         blocks="\n".join(blocks),
         data=to_json(runs_data(document.runs)),
         js=script,
@@ -38,7 +41,8 @@ def block_html(block: Table | Figure | Paragraph, number: int) -> str:
         return table_html(block, f"table-{number}")
     if isinstance(block, Figure):
         return figure_html(block, f"plot-{number}")
-    return f"<p>{escape(block.text)}</p>"
+    command = f"<code>{escape(block.command)}</code>" if block.command else ""
+    return f"<p>{escape(block.text)}</p>{command}"
 
 
 def resource(name: str) -> str:

@@ -47,12 +47,14 @@ def cell_html(cell: Cell, tag: str) -> str:
     text = escape(cell.text)
     text = f"<u>{text}</u>" if cell.underline else text
     text = f"<strong>{text}</strong>" if cell.bold else text
+    text = f'<a href="{escape(cell.link)}">{text}</a>' if cell.link else text
     if cell.runs:
         text = f'<button type="button" class="number" data-runs="{escape(" ".join(cell.runs))}">{text}</button>'
-    number = cell.value is not None
+    classes = " ".join(filter(None, ["numeric" if cell.value is not None else "", cell.tone]))
     value = f' data-value="{cell.value!r}"' if cell.value is not None and math.isfinite(cell.value) else ""
     scope = ' scope="row"' if tag == "th" else ""
-    return f"<{tag}{scope}{value}{' class=numeric' if number else ''}>{text}</{tag}>"
+    kind = f' class="{classes}"' if classes else ""
+    return f"<{tag}{scope}{value}{kind}>{text}</{tag}>"
 
 
 def notes_html(notes: Sequence[str]) -> str:

@@ -1,11 +1,14 @@
 """A measurement from night to night: each group's value by date, with an interval where there is one.
 
 Columns of the points: group, at (a date or time), mean; sd, n, low and high (the interval drawn; otherwise mean ± sd),
-remark (such as "regression", which is drawn as a ring) and runs if known.  Options: metric; groups as for curves.
+band_low and band_high (what the night was compared with), remark (such as "regression", which is drawn as a ring) and
+runs if known.  Options: metric; interval (what the interval is), changes (dates on which the level changed); groups as
+for curves.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -20,6 +23,7 @@ from normbench_cli.reporting.plots.numbers import factor_of, finite, heading, va
 from normbench_cli.reporting.plots.style import INK, group_style
 
 untyped_dates: Any = dates
+BAND = ("band_low", "band_high")
 FEW_DAYS = 5
 DAY = 0.5  # days on either side of a single night
 
@@ -31,6 +35,8 @@ def draw(figure: Figure) -> Drawing:
     remarks = [text for text in dict.fromkeys(points["remark"]) if text]
     says = str(figure.options.get("interval", "mean ± 1 sd (ddof=1) over the runs of a night"))
     says += f"; ring: {', '.join(remarks)}" if remarks else ""
+    changes = [str(day) for day in figure.options.get("changes", ())]
+    says += f"; dashed line: the level changed on {', '.join(changes)}" if changes else ""
     drawing, axes = new_drawing(figure.title, says, 2.2, legend_lines(labels)[2])
     handles: list[Artist] = []
     for group in groups:
@@ -38,6 +44,8 @@ def draw(figure: Figure) -> Drawing:
         for row in group.points.sort_values("day").dropna(subset="y").itertuples():
             text = mark_text(metric, group.name, row)
             drawing.mark(axes, row.day, row.y, group.name, text, getattr(row, "runs", ()))
+    for moment in pd.to_datetime(changes):  # between the night before and the first night of the level
+        axes.axvline(untyped_dates.date2num(moment) - DAY, color=INK, linestyle=(0, (4, 2)), linewidth=0.9)
     set_dates(axes, points["day"])
     axes.set_ylabel(heading(metric))
     add_legend(drawing, handles, labels)
@@ -53,7 +61,9 @@ def shown_points(points: pd.DataFrame, options: Any) -> pd.DataFrame:
     high = finite(points["high"]) if "high" in points else mean + sd
     remark = points["remark"].fillna("") if "remark" in points else ""
     moments = pd.to_datetime(points["at"], utc=True).dt.tz_localize(None)
+    bands = {name: finite(points[name]) * factor if name in points else math.nan for name in BAND}
     return points.assign(
+        **bands,
         day=untyped_dates.date2num(moments.to_numpy()),
         moment=moments,
         y=mean * factor,
@@ -67,6 +77,8 @@ def draw_group(axes: Axes, number: int, part: pd.DataFrame) -> Line2D:
     style = group_style(number)
     bars = [part["below"].tolist(), part["above"].tolist()]
     axes.errorbar(part["day"], part["y"], bars, fmt="none", ecolor=style.color, elinewidth=0.8)
+    low, high = (part[name].tolist() for name in BAND)
+    axes.fill_between(part["day"], low, high, color=style.color, alpha=0.15, linewidth=0)
     (line,) = axes.plot(part["day"], part["y"], color=style.color, linestyle=style.dash, marker=style.marker, zorder=3)
     marked = part[part["remark"] != ""]
     axes.plot(marked["day"], marked["y"], "o", markersize=9, markerfacecolor="none", color=INK, zorder=4)

@@ -25,6 +25,7 @@ SCALES = {
     "short": "the paper's grid on a shortened schedule: {fraction:g} of its length",
     "smoke": "stand-ins for data and networks, a few steps: nothing here says anything about the paper",
 }
+LONGEST_REMARK = 20  # characters; longer ones stand below the table, once
 COLUMNS = ("row", "column", "published", "ours", "difference", "in sd", "n", "faithful", "remark")
 CLAIM_COLUMNS = ("claim", "where", "verdict", "test", "n")
 
@@ -67,21 +68,32 @@ def compared_rows(suite: Suite, measured: Mapping[tuple[str, str, str], Measured
 
 def suite_table(suite: Suite, scale: Scale, rows: Sequence[Row], missing: Mapping[Place, str]) -> Table:
     place = ", ".join(filter(None, (suite.paper, suite.place)))
+    cells = [cell for cell, _, _ in rows]
+    reasons = dict.fromkeys(reason for cell in cells for reason in reasons_of(suite, scale, cell, missing))
+    sentences = [reason for reason in reasons if len(reason) > LONGEST_REMARK]
+    remarks = {reason: f"not run ({number})" for number, reason in enumerate(sentences, start=1)}
     return Table(
         title=f"{suite.name}: {suite.title}" + (f" ({place})" if place else ""),
         columns=COLUMNS,
-        rows=[row_cells(suite, scale, row, missing) for row in rows],
-        notes=list(notes_of(suite, scale, [cell for cell, _, _ in rows])),
+        rows=[
+            row_cells(row, [remarks.get(reason, reason) for reason in reasons_of(suite, scale, row[0], missing)])
+            for row in rows
+        ],
+        notes=[*notes_of(suite, scale, cells), *(f"{remark}: {reason}" for reason, remark in remarks.items())],
         keys=2,
     )
 
 
-def row_cells(suite: Suite, scale: Scale, row: Row, missing: Mapping[Place, str]) -> list[Cell]:
+def reasons_of(suite: Suite, scale: Scale, cell: SuiteCell, missing: Mapping[Place, str]) -> list[str]:
+    """Why runs of a cell are missing: a status, or a sentence."""
+    places = (Place(suite.name, cell.row, cell.column, seed) for seed in scale.seeds_of(suite))
+    return sorted({missing[place] for place in places if missing.get(place)})
+
+
+def row_cells(row: Row, reasons: Sequence[str]) -> list[Cell]:
     cell, measured, comparison = row
     published = cell.published
-    seeds = scale.seeds_of(suite)
-    reasons = {missing.get(Place(suite.name, cell.row, cell.column, seed), "") for seed in seeds}
-    remarks = [published.kind if published else "", *sorted(filter(None, reasons))]
+    remarks = [published.kind if published else "", *reasons]
     if measured.diverged:
         remarks.append(f"{measured.diverged} diverged")
     spread = measured.sd if measured.n > 1 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
@@ -20,18 +21,22 @@ SPECIAL = {
     "-": "{-}",  # two hyphens would become a dash
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
+MINUS = re.compile(r"(?<![\w-])-(?=\.?\d)")
 PACKAGES = r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}"
 
 
 def to_latex(document: Document) -> str:
     head = [f"% {comment(name)}: {comment(text)}" for name, text in document.head.items()]
-    blocks = ["\n".join(lines(block)) for block in document.blocks]
+    lead = [escape(document.lead)] if document.lead else []
+    blocks = [*lead, *("\n".join(lines(block)) for block in document.blocks)]
     return "\n".join([f"% {comment(document.title)}", *head, PACKAGES, "", "\n\n".join(blocks)]) + "\n"
 
 
 def lines(block: Table | Figure | Paragraph) -> Iterator[str]:
     if isinstance(block, Paragraph):
         yield escape(block.text)
+        if block.command:
+            yield f"\\par\\texttt{{{escape(block.command)}}}"
         return
     if isinstance(block, Figure):
         yield f"% figure: {comment(block.title)}"
@@ -64,7 +69,9 @@ def cell(one: Cell) -> str:
 
 
 def escape(text: str) -> str:
-    return "".join(SPECIAL.get(sign, sign) for sign in comment(text))
+    """Text as LaTeX prints it; the hyphen before a number becomes a minus sign."""
+    pieces = MINUS.split(comment(text))
+    return "$-$".join("".join(SPECIAL.get(sign, sign) for sign in piece) for piece in pieces)
 
 
 def comment(text: str) -> str:

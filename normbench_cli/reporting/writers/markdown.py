@@ -8,23 +8,35 @@ from collections.abc import Iterator
 from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
 
 MARKUP = re.compile(r"([\\`*_{}\[\]<>|~&$])")
+AGAIN = "What makes this report again"
 FIRST = re.compile(r"^(\s*)([#+\-=:]|\d+(?=[.)]))")  # what would begin a heading, a list or a rule
 
 
 def to_markdown(document: Document) -> str:
     head = "\n".join(f"- {escape(name)}: {escape(text)}" for name, text in document.head.items())
-    parts = [f"# {escape(document.title)}", head, *(part for block in document.blocks for part in block_parts(block))]
+    blocks = [part for block in document.blocks for part in block_parts(block)]
+    order = [f"**{escape(document.lead)}**", *blocks, f"## {AGAIN}", head] if document.lead else [head, *blocks]
+    parts = [f"# {escape(document.title)}", *order]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def block_parts(block: Table | Figure | Paragraph) -> Iterator[str]:
     if isinstance(block, Paragraph):
         yield escape(block.text, first=True)
+        if block.command:
+            yield fenced(block.command)
         return
     if block.title:
         yield f"## {escape(block.title)}"
     yield table(block) if isinstance(block, Table) else f"![{escape(block.title)}](<{file_of(block)}>)"
     yield from (escape(note, first=True) for note in block.notes)
+
+
+def fenced(text: str) -> str:
+    """Text as it is, on one line, in a block whose fence does not occur in it."""
+    line = " ".join(text.split("\n"))
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", line)), default=0))
+    return f"{fence}console\n$ {line}\n{fence}"
 
 
 def table(block: Table) -> str:
@@ -37,6 +49,7 @@ def table(block: Table) -> str:
 
 def cell(one: Cell) -> str:
     text = escape(one.text)
+    text = f"[{text}](<{one.link}>)" if one.link else text
     text = f"**{text}**" if one.bold else text
     return f"<u>{text}</u>" if one.underline else text
 

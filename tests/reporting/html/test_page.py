@@ -140,8 +140,8 @@ def test_text_between_tags_is_never_taken_for_a_reference() -> None:
     ("cell", "html"),
     [
         (Cell("a"), "<td>a</td>"),
-        (Cell("1", 1.0), '<td data-value="1.0" class=numeric>1</td>'),
-        (Cell("nan", float("nan")), "<td class=numeric>nan</td>"),
+        (Cell("1", 1.0), '<td data-value="1.0" class="numeric">1</td>'),
+        (Cell("nan", float("nan")), '<td class="numeric">nan</td>'),
         (Cell("1", bold=True, underline=True), "<td><strong><u>1</u></strong></td>"),
         (Cell("1", runs=("a", "b")), '<td><button type="button" class="number" data-runs="a b">1</button></td>'),
     ],

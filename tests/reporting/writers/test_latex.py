@@ -49,3 +49,8 @@ def test_latex_accepts_it(tmp_path: Path) -> None:
     packages = "\\documentclass{article}\\usepackage{booktabs}\\usepackage[T1]{fontenc}\\usepackage{textcomp}"
     (tmp_path / "t.tex").write_text(f"{packages}\\begin{{document}}{to_latex(document_of(NASTY))}\\end{{document}}")
     subprocess.run(["pdflatex", "-halt-on-error", "t.tex"], cwd=tmp_path, check=True, capture_output=True)
+
+
+def test_a_number_has_a_minus_sign_and_a_word_a_hyphen() -> None:
+    assert escape("-2.66 [-3, -.5]") == "$-$2.66 [$-$3, $-$.5]"
+    assert escape("2026-11-19 sign-flip") == "2026{-}11{-}19 sign{-}flip"

@@ -1,0 +1,46 @@
+"""normbench db export: the tables as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from normbench_cli import interrupts, store
+from normbench_cli.cli import _options
+from normbench_cli.cli._options import Common, common_options
+from normbench_cli.cli._output import echo, hint, print_json
+from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK
+
+
+@common_options
+def export(
+    dest: Annotated[Path, typer.Argument(help="A new folder.")],
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="csv or parquet.")] = "csv",
+    series: Annotated[bool, typer.Option("--series", help="Also raw series, a row a step.")] = False,
+    where: _options.Where = None,
+    *,
+    common: Common,
+) -> int:
+    """Write every table as a file, and a manifest.json that says what they are; exit code 5 if something damaged was
+    left out. With --where: these runs alone, without nights.
+
+    Examples:
+      normbench db export results --format parquet
+      normbench db export popnorm --where norm=popnorm --series
+    """
+    accepted = store.filter.parse_where(where or [])
+    chosen = store.export.parse_format(form)
+    with interrupts.raised(), store.Store.open(common.db, write=False) as opened:
+        manifest = store.export.export(opened, dest, chosen, series=series, where=accepted)
+        damage = opened.damage()
+    if common.json:
+        print_json({"folder": dest, **manifest, "left_out": damage})
+    else:
+        for name, file in manifest["files"].items():
+            echo(f"{dest / name}: {file['rows']:,} rows")
+        echo(str(dest / store.export.MANIFEST))
+    for line in damage:
+        hint(line)
+    return EXIT_INCOMPLETE if damage else EXIT_OK

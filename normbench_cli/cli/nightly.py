@@ -1,0 +1,84 @@
+"""normbench nightly: what cron calls.  Sub-commands stand in files of their own (`nightly_*.py`)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from normbench_cli import nightly
+from normbench_cli.cli import _nightly_night, _options, nightly_bisect, nightly_decisions
+from normbench_cli.cli._help import Command
+from normbench_cli.cli._options import Common, common_options, completion
+from normbench_cli.cli.reproduce import parse_duration
+from normbench_cli.errors import EXIT_OK, UsageError
+from normbench_cli.registry.trust import allow_packages
+
+app = typer.Typer(help="Measure a suite every night, and find regressions.", invoke_without_command=True)
+HOW_LONG, WHAT = "How long", "What is measured"
+EXAMPLES = (
+    "Examples:\n  normbench nightly --suite canary --budget 4h\n  normbench nightly --suite mine.toml --out pages"
+)
+
+
+@app.callback(epilog=EXAMPLES)
+@common_options
+def night(
+    context: typer.Context,
+    suite: Annotated[
+        str,
+        typer.Option(
+            "--suite",
+            metavar="NAME|FILE",
+            help="A built-in suite (canary), or a file of your own (mine.toml).",
+            rich_help_panel=WHAT,
+            autocompletion=completion(lambda: nightly.suite.suite_names()),
+        ),
+    ] = "canary",
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            "--budget",
+            metavar="TIME",
+            help="Wall-clock time that is kept: 90s, 30m, 4h; cells that do not fit have their turn next night.",
+            show_default="as long as it takes",
+            rich_help_panel=HOW_LONG,
+        ),
+    ] = None,
+    allow: _options.Allow = None,
+    out: _options.Out = _options.REPORTS,
+    notify: _nightly_night.Notify = None,
+    notify_on: _nightly_night.NotifyOn = "problem",
+    print_cron: _nightly_night.PrintCron = False,
+    *,
+    common: Common,
+) -> int:
+    """Measure a suite, compare it with the nights before, and write a page: what cron calls.
+
+    What leaves its band is measured again at once, and only what is confirmed is a regression (exit code 3).  One line
+    on stdout says what came of it; with --quiet, only if something is wrong.
+    """
+    if context.invoked_subcommand is not None:
+        refuse_options(context)
+        return EXIT_OK
+    _nightly_night.check_when(notify_on)
+    allow_packages(allow or [])
+    found = nightly.suite.read_suite(suite)
+    seconds = None if budget is None else parse_duration(budget)
+    if print_cron:
+        return _nightly_night.print_cron(found, budget, out, allow or [], notify, notify_on, common)
+    return _nightly_night.run(found, seconds, out, notify, notify_on, common)
+
+
+def refuse_options(context: typer.Context) -> None:
+    """Options of the night before the name of a sub-command would have no effect."""
+    sub = context.invoked_subcommand
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if source is not None and source.name == "COMMANDLINE":
+            raise UsageError(f"{option.opts[0]} stands before {sub}", f"write it after `normbench nightly {sub}`")
+
+
+app.command("bisect", cls=Command)(nightly_bisect.bisect)
+app.command("accept", cls=Command)(nightly_decisions.accept)
+app.command("mute", cls=Command)(nightly_decisions.mute)

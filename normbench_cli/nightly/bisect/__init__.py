@@ -1,0 +1,12 @@
+"""Which commit changed a measurement: what `normbench nightly bisect` does.
+
+Every commit is measured with its own code, in a process of its own (`worker`, `measure_one`), from a copy of its files
+in a temporary folder (`git`).  The two ends are measured in turns until it is certain that they differ (`decide`).
+Then a binary search over the history between them (`search`) halves the commits that may have caused it: a commit in
+the middle is measured in turns with both ends, until it is certain which of them it is nearer to.  `run` puts these
+together.
+"""
+
+from normbench_cli.nightly.bisect.plan import plan_bisect, run_bisect
+
+__all__ = ["plan_bisect", "run_bisect"]

@@ -1,0 +1,62 @@
+"""A nightly suite as a value: the cells that a night measures, and how they are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+from normbench_cli.errors import UsageError
+from normbench_cli.nightly.series import Kind
+from normbench_cli.registry.spec import suggest
+
+CellKind = Literal["train", "profile"]
+KINDS: tuple[CellKind, ...] = get_args(CellKind)
+MOST_AGAIN = 20
+REFERENCE = "batchnorm"  # what the norms of a profile are timed against
+
+
+@dataclass(frozen=True)
+class NightlyCell:
+    """One thing that is measured: a training with a fixed seed, or a norm timed against `batchnorm`.
+
+    settings: of the configuration.  shapes: of the input of a layer; a profile without shapes times the training step
+    of the model.  rounds: of a profile.
+    """
+
+    name: str
+    kind: CellKind
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    shapes: tuple[tuple[int, ...], ...] = ()
+    rounds: int = 20
+
+
+@dataclass(frozen=True)
+class NightlySuite:
+    """minimum_effects: by kind, the smallest change that counts, in place of the gate's own; see `gate.policy`.
+    remeasurements: how often a suspected cell is measured again, at most; the gate needs no more than it asks for.
+    source: the file."""
+
+    name: str
+    cells: tuple[NightlyCell, ...]
+    minimum_effects: Mapping[Kind, float] = field(default_factory=dict)
+    remeasurements: int = MOST_AGAIN
+    source: str = ""
+
+    def cell(self, name: str) -> NightlyCell:
+        """The cell with this name, or a UsageError with the nearest one."""
+        for cell in self.cells:
+            if cell.name == name:
+                return cell
+        raise UsageError(
+            f"the suite {self.name} has no cell '{name}'", suggest(name, [cell.name for cell in self.cells])
+        )
+
+
+def cell_from(values: Mapping[str, Any]) -> NightlyCell:
+    """A cell from its fields as JSON gives them back."""
+    return NightlyCell(**{**values, "shapes": tuple(map(tuple, values["shapes"]))})
+
+
+def cell_json(cell: NightlyCell) -> dict[str, Any]:
+    return asdict(cell)

@@ -1,0 +1,77 @@
+"""From what a night has measured to its findings: the gate judges, and what it suspects is measured again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from statistics import median
+
+from normbench_cli.nightly import gate
+from normbench_cli.nightly.cell import NightlyCell, NightlySuite
+from normbench_cli.nightly.gate.policy import FAR
+from normbench_cli.nightly.series import Finding, Series
+from normbench_cli.nightly.verdict import Judged
+
+FEWEST = 3  # repetitions of a control that say something about the machine
+CONTROLS = 2  # cells that nobody suspects, measured again with the suspects
+DISTURBED = "the machine was disturbed: {} left its band as well when it was measured again"
+
+
+def judged(suite: NightlySuite, series: Sequence[Series]) -> list[Judged]:
+    """Every measurement with what the gate says about its last point."""
+    effects = suite.minimum_effects
+    return [Judged(gate.judge(one, effects), one.points[-1].again, one.points[-1].environment_class) for one in series]
+
+
+def suspects(suite: NightlySuite, series: Sequence[Series], muted: Collection[str] = ()) -> list[str]:
+    """The cells that the gate wants measured once more, each once.  muted: names of measurements that do not count."""
+    wanted = (one for one in series if one.measurement.name not in muted and gate.suspects(one, suite.minimum_effects))
+    return list(dict.fromkeys(one.measurement.cell for one in wanted))
+
+
+def controls(suite: NightlySuite, suspected: Collection[str], measured: Collection[str]) -> list[str]:
+    """Cells that are measured again with the suspects, to see whether the machine is as it was.
+
+    measured: the cells that this night has measured.
+    """
+    others = [cell for cell in suite.cells if cell.name in measured and cell.name not in suspected]
+    return [cell.name for cell in sorted(others, key=lambda cell: cell.kind != "profile")[:CONTROLS]]
+
+
+def next_round(suite: NightlySuite, names: Collection[str], repeat: int) -> list[NightlyCell]:
+    """The cells of a round of re-measurement, in an order of its own."""
+    cells = [cell for cell in suite.cells if cell.name in names]
+    random.Random(repeat).shuffle(cells)
+    return cells
+
+
+def judged_again(suite: NightlySuite, series: Sequence[Series], controls: Collection[str]) -> list[Judged]:
+    """The findings after the re-measurement.
+
+    Where a control leaves its band, too, slow times say nothing about the code: they stay suspected.
+    """
+    found = judged(suite, series)
+    moved = next((one for one in series if one.measurement.cell in controls and has_moved(suite, one)), None)
+    if moved is None:
+        return found
+    reason = DISTURBED.format(moved.measurement.name)
+    return [replace(one, finding=unconfirmed(one.finding, reason)) if is_new_and_slow(one) else one for one in found]
+
+
+def has_moved(suite: NightlySuite, series: Series) -> bool:
+    """Whether a control is now as far out as the gate wants a suspect to be: chance alone takes many beyond a band."""
+    again = series.points[-1].again
+    if series.measurement.kind != "time" or len(again) < FEWEST:
+        return False
+    finding = gate.judge(series, suite.minimum_effects)
+    return median(again) - finding.expected > FAR * (finding.high - finding.expected)
+
+
+def is_new_and_slow(one: Judged) -> bool:
+    """A slow time that no earlier night has reported."""
+    return one.finding.measurement.kind == "time" and one.finding.status == "regression" and not one.finding.known
+
+
+def unconfirmed(finding: Finding, reason: str) -> Finding:
+    return replace(finding, status="suspected", reason=reason)

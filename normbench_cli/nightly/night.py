@@ -1,0 +1,100 @@
+"""A night in the database: begun, or continued where it was killed today; its cells recorded; and ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any
+
+from normbench_cli.nightly.cell import NightlyCell, NightlySuite
+from normbench_cli.nightly.cell_process import Measured
+from normbench_cli.nightly.classes import environment_class
+from normbench_cli.nightly.measurements import SECONDS, unit_of_metric
+from normbench_cli.store import Store
+from normbench_cli.store.nights import (
+    beat_night,
+    begin_night,
+    environments,
+    mark_killed,
+    night_values,
+    nights,
+    record_cell,
+    reopen_night,
+)
+from normbench_cli.store.processes import is_gone
+from normbench_cli.store.reading import AnyRow
+from normbench_cli.store.rows import now
+
+
+@dataclass
+class Night:
+    """A night that this process executes.
+
+    measured: the cells that have values, in the order in which they were measured.  failed, left_out: cells with the
+    reason.
+    """
+
+    store: Store
+    suite: NightlySuite
+    id: str
+    day: date
+    environment: Mapping[str, Any]
+    measured: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def beat(self) -> None:
+        beat_night(self.store, self.id)
+
+    def record(self, cell: NightlyCell, done: Measured, repeat: int = 0) -> None:
+        """All that the cell measured, in one transaction."""
+        values = done.values | ({SECONDS: done.seconds} if repeat == 0 else {})
+        record_cell(
+            self.store,
+            self.id,
+            cell.name,
+            values,
+            environment_class=environment_class(self.environment, cell),
+            run_id=done.run_id,
+            repeat=repeat,
+            units={metric: unit_of_metric(metric) for metric in values},
+        )
+        if repeat == 0:
+            self.measured.append(cell.name)
+
+
+def open_night(store: Store, suite: NightlySuite, day: date, environment: Mapping[str, Any]) -> Night:
+    """Today's night of the suite that was killed, if it ran with the same code and versions; otherwise a new one.
+
+    Other nights whose process is gone are marked as killed.
+    """
+    found = [night for night in nights(store, suite.name) if is_dead(night)]
+    for night in found:
+        if night.status == "running":
+            mark_killed(store, night)
+    today = [night for night in found if night.day == day.isoformat() and facts_of(store, night) == environment]
+    if not today:
+        revision = str(environment.get("git_sha") or "")
+        return Night(store, suite, begin_night(store, suite.name, day, revision, environment), day, environment)
+    return continued(store, suite, today[-1], environment)
+
+
+def continued(store: Store, suite: NightlySuite, night: AnyRow, environment: Mapping[str, Any]) -> Night:
+    """A killed night goes on.  Cells that it has measured, with the settings that they have now, stay."""
+    classes = {cell.name: environment_class(environment, cell) for cell in suite.cells}
+    recorded = {
+        value.cell: value.environment_class for value in night_values(store, suite.name) if value.night_id == night.id
+    }
+    kept = [cell for cell, its_class in recorded.items() if classes.get(cell) == its_class]
+    reopen_night(store, night.id, stale=recorded.keys() - set(kept))
+    return Night(store, suite, night.id, date.fromisoformat(night.day), environment, kept)
+
+
+def is_dead(night: AnyRow) -> bool:
+    """Whether a night was killed: it says so, or it is running and its process is gone."""
+    return night.status == "killed" or (night.status == "running" and is_gone(night, now(), timedelta(0)))
+
+
+def facts_of(store: Store, night: AnyRow) -> Mapping[str, Any]:
+    return environments(store, [night.environment_id]).get(night.environment_id, {})

@@ -1,0 +1,114 @@
+"""Joining databases: what others have recorded is added to this one.
+
+Runs keep their ids; a run that is in both has the later state and the measurements of both (`joining`); two runs with
+the same id by chance are told apart (`collisions`).  The result is the same in any order, and merging twice adds
+nothing.  A run that was removed here and is still in the other database comes back.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from normbench_cli import paths
+from normbench_cli.errors import DatabaseError, UsageError
+from normbench_cli.store.backup import backup
+from normbench_cli.store.connection import version_of
+from normbench_cli.store.contents import Contents, read_contents
+from normbench_cli.store.errors import NoDatabase
+from normbench_cli.store.location import Location, parse_location
+from normbench_cli.store.merge_rows import Merger
+from normbench_cli.store.merged import Merged
+from normbench_cli.store.run_folders import copy_folder, rename_folders
+from normbench_cli.store.schema import HEAD
+from normbench_cli.store.store import Store
+from normbench_cli.store.upgrade import upgrade
+
+DATABASE = "normbench.db"  # in a home
+
+
+def merge(store: Store, others: Sequence[str], *, with_checkpoints: bool = False) -> list[Merged]:
+    """Add everything that these databases have; all of them, or nothing if one cannot be read.
+
+    others: paths, URLs, or homes.  An older database is upgraded in a copy.  with_checkpoints: also copy the folders of
+    runs that stand beside each database, where it is in a home.
+    """
+    places = [parse_location(home_database(text)) for text in others]
+    folders: dict[str, str] = {}
+    done: list[Merged] = []
+    with ExitStack() as stack:
+        sources = [stack.enter_context(opened(place, store)) for place in places]
+        contents = [stack.enter_context(read(source)) for source in sources]
+        with store.writing() as session:
+            for place, source in zip(places, contents, strict=True):
+                target = read_contents(session)
+                if target.left_out:
+                    name, problem = next(iter(target.left_out.items()))
+                    raise DatabaseError(
+                        f"{store.location}: {name}: {problem}", "mend it with `normbench db check --repair`"
+                    )
+                merged = Merged(place.shown, left_out=dict(source.left_out))
+                moved = Merger(target, source, merged).merge()
+                folders = moved | {old: moved.get(new, new) for old, new in folders.items()}
+                done.append(merged)
+    rename_folders(folders)
+    if with_checkpoints:
+        for place, merged, source in zip(places, done, contents, strict=True):
+            merged.folders = copy_folders(place, source, merged)
+    return done
+
+
+def copy_folders(place: Location, source: Contents, merged: Merged) -> list[str]:
+    """Copy the checkpoints of a source's runs that are not here; the ids of these runs."""
+    if place.path is None:
+        return []
+    ids = [row["id"] for row in source.owners["runs"].values()]
+    runs = place.path.parent / "runs"
+    return [run_id for run_id in ids if copy_folder(runs / run_id, merged.renamed.get(run_id, run_id))]
+
+
+def home_database(text: str) -> str:
+    """A database, or the one in a home folder."""
+    if "://" in text:
+        return text
+    path = paths.expanded(text)
+    try:
+        return str(path / DATABASE) if path.is_dir() else text
+    except OSError:  # opening it says what is wrong
+        return text
+
+
+@contextmanager
+def opened(place: Location, target: Store) -> Iterator[Store]:
+    """Another database at the newest schema: an older one as an upgraded copy, which is removed again."""
+    version = version_of(place)
+    if version is None:
+        raise NoDatabase(f"there is no database at {place}", "name a file that normbench has made, or its home")
+    if place.path is not None and target.location.path is not None and same_file(place.path, target.location.path):
+        raise UsageError(f"{place} is the database itself", "name another one")
+    if version == HEAD or place.path is None:
+        with Store.open(place_text(place), write=False, sweep=False) as store:
+            yield store
+        return
+    beside = target.location.path.parent if target.location.path else paths.home()
+    with tempfile.TemporaryDirectory(prefix=".merging-", dir=beside) as folder:
+        copy = backup(place, Path(folder) / DATABASE)
+        upgrade(parse_location(str(copy)))
+        with Store.open(str(copy), write=False, sweep=False) as store:
+            yield store
+
+
+def same_file(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def place_text(place: Location) -> str:
+    return str(place.path) if place.url is None else place.url.render_as_string(hide_password=False)
+
+
+@contextmanager
+def read(source: Store) -> Iterator[Contents]:
+    with source.reading() as session:
+        yield read_contents(session)

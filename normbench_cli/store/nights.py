@@ -1,0 +1,164 @@
+"""What is written about nights, and how it is read.  Every function is one short transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from datetime import date
+from typing import Any
+
+from sqlalchemy import Table, delete, insert, select, update
+from sqlalchemy.orm import InstrumentedAttribute
+
+from normbench_cli.errors import DatabaseError
+from normbench_cli.store.metric_names import unit_of
+from normbench_cli.store.processes import this_process
+from normbench_cli.store.reading import AnyRow, fetch_each
+from normbench_cli.store.rows import now
+from normbench_cli.store.schema import Environment, Night, NightValue
+from normbench_cli.store.statements import environment_id, unused_id
+from normbench_cli.store.status import NIGHT_STATUSES
+from normbench_cli.store.store import Store
+
+NIGHTS: Table = Night.metadata.tables[Night.__tablename__]
+VALUES: Table = Night.metadata.tables[NightValue.__tablename__]
+
+
+def begin_night(store: Store, suite: str, day: date, revision: str, environment: Mapping[str, Any]) -> str:
+    """Add a night that this process executes, with status running; its new id."""
+    moment = now()
+    with store.writing() as session:
+        night_id = unused_id(session, Night)
+        session.execute(
+            insert(Night).values(
+                id=night_id,
+                suite=suite,
+                day=day.isoformat(),
+                status="running",
+                message="",
+                revision=revision,
+                verdict={},
+                started_at=moment,
+                heartbeat_at=moment,
+                environment_id=environment_id(session, environment),
+                **this_process(),
+            )
+        )
+    return night_id
+
+
+def reopen_night(store: Store, night_id: str, stale: Collection[str]) -> None:
+    """Give a night that was killed to this process.  Its re-measurements, and what these cells measured, are deleted:
+    they are measured again."""
+    with store.writing() as session:
+        of_night = NightValue.night_id == night_id
+        session.execute(delete(NightValue).where(of_night, NightValue.repeat > 0))
+        for cell in stale:
+            session.execute(delete(NightValue).where(of_night, NightValue.cell == cell))
+        again = {"status": "running", "message": "", "heartbeat_at": now(), "finished_at": None}
+        session.execute(update(Night).where(Night.id == night_id).values(**again, **this_process()))
+
+
+def beat_night(store: Store, night_id: str) -> None:
+    """Show that the process of a night is still at work."""
+    with store.writing() as session:
+        session.execute(update(Night).where(Night.id == night_id).values(heartbeat_at=now()))
+
+
+def record_cell(
+    store: Store,
+    night_id: str,
+    cell: str,
+    values: Mapping[str, float],
+    *,
+    environment_class: str,
+    run_id: str | None = None,
+    repeat: int = 0,
+    units: Mapping[str, str] | None = None,
+) -> None:
+    """All that a cell measured, in one transaction: a night that is killed has whole cells.  Also a heartbeat."""
+    moment = now()
+    rows = [
+        {
+            "night_id": night_id,
+            "run_id": run_id,
+            "cell": cell,
+            "metric": metric,
+            "repeat": repeat,
+            "value": float(value),
+            "unit": (units or {}).get(metric) or unit_of(metric),
+            "environment_class": environment_class,
+            "recorded_at": moment,
+        }
+        for metric, value in values.items()
+    ]
+    with store.writing() as session:
+        if rows:
+            session.execute(insert(NightValue), rows)
+        session.execute(update(Night).where(Night.id == night_id).values(heartbeat_at=moment))
+
+
+def end_night(
+    store: Store, night_id: str, status: str, message: str = "", verdict: Mapping[str, Any] | None = None
+) -> None:
+    """Set the final status of a night, and what it came to."""
+    if status not in NIGHT_STATUSES:
+        raise ValueError(f"a night cannot be {status}")
+    moment = now()
+    values = {"status": status, "message": message, "heartbeat_at": moment, "finished_at": moment}
+    with store.writing() as session:
+        session.execute(update(Night).where(Night.id == night_id).values(**values, verdict=dict(verdict or {})))
+
+
+def mark_killed(store: Store, night: AnyRow) -> None:
+    """Mark a running night whose process is gone, unless it was continued since it was read."""
+    unchanged = (Night.id == night.id, Night.status == "running", Night.heartbeat_at == night.heartbeat_at)
+    values = {"status": "killed", "message": "its process disappeared", "finished_at": night.heartbeat_at}
+    with store.writing() as session:
+        session.execute(update(Night).where(*unchanged).values(**values))
+
+
+def stop_night(store: Store, night_id: str, message: str) -> None:
+    """Mark a night that its user has stopped: it can be continued like one that was killed."""
+    moment = now()
+    values = {"status": "killed", "message": message, "heartbeat_at": moment, "finished_at": moment}
+    running = (Night.id == night_id, Night.status == "running")
+    with suppress(DatabaseError), store.writing() as session:
+        session.execute(update(Night).where(*running).values(**values))
+
+
+def nights(store: Store, suite: str | None = None) -> list[AnyRow]:
+    """The rows of a suite's nights, or of all, oldest first; damaged ones are left out and named by `Store.damage`."""
+    query = select(*columns_of(Night)).order_by(Night.started_at, Night.id)
+    if suite is not None:
+        query = query.where(Night.suite == suite)
+    with store.reading() as session:
+        found, damaged = fetch_each(session, query, NIGHTS)
+    store.left_out |= damaged
+    return sorted(found, key=lambda night: (night.started_at, night.id))
+
+
+def night_values(store: Store, suite: str | None = None) -> list[AnyRow]:
+    """What the nights of a suite measured, or all nights, in the order in which it was recorded."""
+    query = select(*columns_of(NightValue)).order_by(NightValue.id)
+    if suite is not None:
+        query = query.where(NightValue.night_id.in_(select(Night.id).where(Night.suite == suite)))
+    with store.reading() as session:
+        found, damaged = fetch_each(session, query, VALUES)
+    store.left_out |= damaged
+    return sorted(found, key=lambda value: value.id)
+
+
+def environments(store: Store, numbers: Collection[int]) -> dict[int, dict[str, Any]]:
+    """The facts of these environments, by their numbers."""
+    query = select(Environment.id, Environment.facts).where(Environment.id.in_(sorted(numbers)))
+    table = Environment.metadata.tables[Environment.__tablename__]
+    with store.reading() as session:
+        found, damaged = fetch_each(session, query, table)
+    store.left_out |= damaged
+    return {row.id: row.facts for row in found}
+
+
+def columns_of(table: type[Night] | type[NightValue]) -> list[InstrumentedAttribute[Any]]:
+    """Its columns, called as its attributes are."""
+    return [getattr(table, attribute.key) for attribute in table.__mapper__.column_attrs]

@@ -1,0 +1,114 @@
+"""What runs write while they are executed: measurements, details, signs of life, how they ended."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from normbench_cli.printable import printable
+from normbench_cli.store.connection import Synchronous
+from normbench_cli.store.database import Database
+from normbench_cli.store.location import Location
+from normbench_cli.store.processes import Process
+from normbench_cli.store.recorder import Recorder
+from normbench_cli.store.replay import replay
+from normbench_cli.store.rows import Measurements, RecordLike
+from normbench_cli.store.status import STATUSES
+from normbench_cli.store.writes import Write, measured
+
+log = logging.getLogger(__name__)
+
+
+class Recording(Database):
+    """A database to which runs write.  Every write is one short transaction.
+
+    While it cannot be written, what this process's own runs write is kept in a spool file (`recorder`); about any other
+    run it is an error.
+    """
+
+    def __init__(self, location: Location, synchronous: Synchronous | None = None) -> None:
+        super().__init__(location, synchronous)
+        self.recorders: dict[str, Recorder] = {}  # of the runs that this process executes, by id
+
+    def close(self) -> None:
+        self.flush()
+        super().close()
+
+    def follow(
+        self, run_id: str, fingerprint: str, process: Process, metrics: Mapping[str, float] | None = None
+    ) -> None:
+        """From here on a run belongs to this process.  metrics: what it has measured before."""
+        self.recorders[run_id] = Recorder(self, run_id, fingerprint, process, metrics or {})
+
+    def record(
+        self,
+        run_id: str,
+        metrics: Mapping[str, float],
+        *,
+        epoch: int | None = None,
+        step: int | None = None,
+        series: Mapping[str, Iterable[float]] | None = None,
+    ) -> None:
+        """Add metrics by their full names, and chunks of raw series that end at ``step``; also a heartbeat."""
+        self.record_all(run_id, [Measurements(metrics, epoch, step, series or {})])
+
+    def record_all(self, run_id: str, records: Iterable[RecordLike]) -> None:
+        """Add many records in one transaction: all of them are written, or none."""
+        self.write(measured(run_id, records))
+
+    def add_details(self, run_id: str, details: Mapping[str, Any]) -> None:
+        """Add to what is recorded of a run's making; a key that is already there is replaced."""
+        self.write(Write(run_id, details=details))
+
+    def add_remark(self, run_id: str, remark: str) -> None:
+        """Add a sentence to the remarks on a run, once."""
+        self.write(Write(run_id, remark=remark))
+
+    def write(self, write: Write) -> None:
+        """Add to a run.  What a run of this process adds is kept while the database cannot be written."""
+        recorder = self.recorders.get(write.run_id)
+        if recorder is None:
+            with self.writing() as session:
+                write.execute(session)
+        else:
+            recorder.write(write)
+            self._leave(recorder)
+
+    def heartbeat(self, run_id: str) -> None:
+        """Show that a running run's process is still at work."""
+        if run_id in self.recorders:
+            self.recorders[run_id].beat()
+        else:
+            self.write(Write(run_id))
+
+    def flush(self) -> None:
+        """Try again to write what is waiting."""
+        for recorder in list(self.recorders.values()):
+            recorder.flush()
+            self._leave(recorder)
+
+    def _leave(self, recorder: Recorder) -> None:
+        """A run that has ended does not belong to this process any more, unless something of it is still waiting."""
+        if recorder.ended and not recorder.waits:
+            self.recorders.pop(recorder.run_id, None)
+
+    def lost(self, run_id: str) -> str:
+        """What could be written neither to the database nor to a spool file, in a sentence; or nothing."""
+        recorder = self.recorders.get(run_id)
+        return recorder.lost if recorder else ""
+
+    def sync(self) -> bool:
+        """Wait until everything recorded so far would survive a power cut; false if it would not."""
+        return all(recorder.durable for recorder in self.recorders.values()) and super().sync()
+
+    def replay(self, patience: float | None = None, run_id: str | None = None) -> None:
+        """Record what processes that are gone have left in spool files, and say so."""
+        for line in replay(self, patience, run_id):
+            log.warning(printable(line))
+
+    def end(self, run_id: str, status: str, message: str = "") -> None:
+        """Set the final status of a run."""
+        if status not in STATUSES:
+            raise ValueError(f"a run cannot be {status}")
+        self.write(Write(run_id, status=status, message=message))

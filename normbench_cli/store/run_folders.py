@@ -1,0 +1,106 @@
+"""The folders of runs in the home, beside their rows: which have no run, which runs have none; copying them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+
+from normbench_cli import disk, paths
+from normbench_cli.errors import DatabaseError, NormbenchError
+from normbench_cli.store.location import Location, parse_location
+from normbench_cli.store.sqlite_file import connect, readonly_query
+
+CHECKPOINTS = "checkpoint-*.pt"
+ID = re.compile("[0-9a-f]{8}")
+
+
+def folders() -> dict[str, Path]:
+    """Every run's folder, by the run's id."""
+    runs = paths.home() / "runs"
+    try:
+        found = sorted(runs.iterdir()) if runs.is_dir() else []
+    except OSError:  # `doctor` says what is wrong with the home
+        found = []
+    return {folder.name: folder for folder in found if folder.is_dir() and ID.fullmatch(folder.name)}
+
+
+def orphans(run_ids: Iterable[str], location: Location) -> list[str]:
+    """Ids of folders whose run is in no database that keeps runs here: this one, the home's, that of NORMBENCH_DB.
+
+    None is named while one of these cannot be read.
+    """
+    known = set(run_ids)
+    for text in dict.fromkeys((str(paths.home() / "normbench.db"), paths.database())):
+        place = parse_location(text)
+        if place.path != location.path and (place.path is None or place.path.exists()):
+            try:
+                known |= ids_in(place)
+            except Exception:  # whatever keeps it from being read: its runs are not known
+                return []
+    return [run_id for run_id in folders() if run_id not in known]
+
+
+def ids_in(place: Location) -> set[str]:
+    if place.path is None:
+        raise DatabaseError(f"{place} is not a file")
+    connection = connect(place.path, readonly_query(place.path))
+    try:
+        return {run_id for (run_id,) in connection.execute("SELECT id FROM runs")}
+    finally:
+        connection.close()
+
+
+def without_checkpoint(trained: Iterable[str]) -> list[str]:
+    """Which of these finished trainings cannot be scored or loaded, because their checkpoint is not here."""
+    have = {run_id for run_id, folder in folders().items() if next(folder.glob(CHECKPOINTS), None)}
+    return [run_id for run_id in trained if run_id not in have]
+
+
+def set_aside(run_ids: Iterable[str]) -> Path:
+    """Move folders out of the way, to ``orphaned/`` in the home, where a person may look at them and remove them."""
+    aside = paths.home() / "orphaned"
+    try:
+        aside.mkdir(exist_ok=True)
+        for run_id in run_ids:
+            names = (aside / f"{run_id}{f'-{number}' if number else ''}" for number in range(1000))
+            paths.run_folder(run_id).rename(next(name for name in names if not name.exists()))
+    except OSError as error:
+        what = f"folders without a run cannot be moved to {aside}: {error.strerror}"
+        raise NormbenchError(what, "move or remove them by hand") from error
+    return aside
+
+
+def copy_folder(source: Path, run_id: str) -> bool:
+    """Copy the files of a run's folder that the run's own folder lacks; whether there were any.
+
+    A checkpoint is named after its step, and the newest counts.
+    """
+    target = paths.run_folder(run_id)
+    missing = [file for file in sorted(source.glob("*")) if file.is_file() and not (target / file.name).exists()]
+    if not missing or source.resolve() == target.resolve():
+        return False
+    target.mkdir(parents=True, exist_ok=True)
+    for file in missing:
+        try:
+            copy_file(file, target / file.name)
+        except OSError as error:
+            what = f"the rows are merged, but {file} could not be copied: {error.strerror}"
+            raise NormbenchError(what, "mend that and merge again") from error
+    return True
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Whole or not at all."""
+    with source.open("rb") as content:
+        disk.write_whole(target, partial(shutil.copyfileobj, content))
+
+
+def rename_folders(moved: Mapping[str, str]) -> None:
+    """The folders of runs that have got other ids."""
+    there = {old: paths.run_folder(old) for old in moved if paths.run_folder(old).is_dir()}
+    between = {old: folder.rename(folder.with_name(f"{old}.moving")) for old, folder in there.items()}
+    for old, folder in between.items():
+        folder.rename(paths.run_folder(moved[old]))

@@ -1,0 +1,96 @@
+"""Copying what is readable of a file with damaged pages into a new database, row by row."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Table
+
+from normbench_cli.store.errors import DamagedValue
+from normbench_cli.store.file_errors import SQLITE_ERRORS
+from normbench_cli.store.location import parse_location
+from normbench_cli.store.reading import row_numbers
+from normbench_cli.store.schema import Base
+from normbench_cli.store.sqlite_file import connect, log_of
+from normbench_cli.store.store import Store
+from normbench_cli.store.upgrade import upgrade
+
+
+def salvage(store: Store, target: Path) -> tuple[list[str], Counter[str]]:
+    """Make a new database of the rows that can be read, byte by byte as they are.
+
+    Gives a sentence for what cannot be read, and the runs that have lost measurements, with how many, as far as the
+    indexes say.  Rows may refer to others that are lost, and values may be damaged: mending follows.
+    """
+    upgrade(parse_location(str(target)))
+    lost: list[str] = []
+    touched: Counter[str] = Counter()
+    with store.reading() as session, closing(connect(target)) as new:
+        old: Any = session.connection().connection.dbapi_connection
+        old.text_factory = text_or_bytes
+        new.execute("PRAGMA foreign_keys = OFF")
+        new.execute("BEGIN IMMEDIATE")
+        for table in Base.metadata.sorted_tables:
+            owners = owners_in_index(old, table)
+            try:
+                numbers = {*row_numbers(session, table), *owners}
+            except DamagedValue as error:
+                lost.append(str(error))
+                numbers = {*owners}
+            if missing := copy_rows(old, new, table, sorted(numbers)):
+                lost.append(f"{len(missing)} rows of {table.name} cannot be read")
+                touched.update(owners[number] for number in missing if number in owners)
+        new.execute("COMMIT")
+        new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return lost, touched
+
+
+def copy_rows(old: sqlite3.Connection, new: sqlite3.Connection, table: Table, numbers: list[int]) -> set[int]:
+    """Copy a table; the numbers of the rows that cannot be read, or are no rows of it."""
+    names = ", ".join(f'"{column.name}"' for column in table.columns)
+    places = ", ".join("?" * len(table.columns))
+    insert = f"INSERT INTO {table.name} ({names}) VALUES ({places})"
+    missing: set[int] = set()
+    for number in numbers:
+        try:
+            (row,) = old.execute(f"SELECT {names} FROM {table.name} NOT INDEXED WHERE rowid = {number}").fetchall()
+            new.execute(insert, row)
+        except (*SQLITE_ERRORS, ValueError):
+            missing.add(number)
+    return missing
+
+
+def owners_in_index(old: sqlite3.Connection, table: Table) -> dict[int, str]:
+    """The run of every row by the row's number, as an index of the table has them, up to the first damage."""
+    found: dict[int, str] = {}
+    if table.name in ("metrics", "samples"):
+        with suppress(*SQLITE_ERRORS):
+            for number, run_id in old.execute(f"SELECT rowid, run_id FROM {table.name} ORDER BY run_id"):
+                found[number] = str(run_id)
+    return found
+
+
+def text_or_bytes(raw: bytes) -> str | bytes:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+def files_of(path: Path) -> Iterator[Path]:
+    """A database with what SQLite keeps beside it."""
+    beside = (log_of(path), path.with_name(path.name + "-shm"))
+    yield from (file for file in (path, *beside) if file.exists())
+
+
+def put_in_place(new: Path, path: Path, aside: Path) -> None:
+    """Set a damaged database aside under another name, with its log, and put a new one in its place."""
+    for file in files_of(path):
+        file.rename(aside.with_name(aside.name + file.name.removeprefix(path.name)))
+    for file in files_of(new):
+        file.rename(path.with_name(path.name + file.name.removeprefix(new.name)))

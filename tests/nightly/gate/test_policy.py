@@ -1,0 +1,26 @@
+"""The smallest changes that count."""
+
+from __future__ import annotations
+
+from normbench_cli.nightly.gate.policy import AGREE, AGREE_IN_PART, REMEASUREMENTS, policy_for
+from tests.nightly.gate.series_of import measurement
+
+
+def test_of_an_exact_measurement_any_difference_counts() -> None:
+    for kind in ("time", "memory", "accuracy", "solver"):
+        assert policy_for(measurement(kind, exact=True)).smallest(100.0) == 0.0
+        assert policy_for(measurement(kind)).smallest(100.0) > 0.0
+
+
+def test_a_suite_sets_a_share_and_for_accuracy_a_difference() -> None:
+    own = {"time": 0.2, "accuracy": 0.2}
+    assert policy_for(measurement("time"), own).smallest(100.0) == 20.0  # type: ignore[arg-type]
+    assert policy_for(measurement("accuracy"), own).smallest(100.0) == 0.2  # type: ignore[arg-type]
+
+
+def test_a_share_of_nothing_still_has_a_smallest_change() -> None:
+    assert policy_for(measurement("solver")).smallest(0.0) > 0
+
+
+def test_a_part_of_the_repetitions_is_more_than_half_of_them() -> None:
+    assert REMEASUREMENTS / 2 < AGREE_IN_PART < AGREE < REMEASUREMENTS
