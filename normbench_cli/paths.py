@@ -52,6 +52,11 @@ def file_hashes() -> Path:
     return home() / "file-hashes.json"
 
 
+def bandwidth_file() -> Path:
+    """How fast this machine moves memory, by the size of what it works on."""
+    return home() / "bandwidth.json"
+
+
 def allowed_file() -> Path:
     """The list of packages that specs from databases and files may import."""
     return home() / "allowed-packages.txt"

@@ -61,7 +61,7 @@ OTHER_PLACES = {  # where a run is not yet recorded, or none is trained
     "scoring again": ("normbench_cli.experiments.evaluate:score", "before"),
     "attacking": ("normbench_cli.experiments.evaluate:score_attacked", "before"),
     "scores recorded": ("normbench_cli.experiments.evaluate:new_damage", "before"),
-    "timing": ("normbench_cli.experiments.profile:time_interleaved", "before"),
+    "timing": ("normbench_cli.experiments.profiling.measure:time_interleaved", "before"),
     "reporting": ("normbench_cli.reporting.report:select_runs", "before"),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -102,6 +102,21 @@ def training_progress(runs: int, *, quiet: bool) -> Iterator[Callback]:
 def evaluation_progress(cases: int, *, quiet: bool) -> Iterator[Callback]:
     with bars_on_stderr(quiet, transient=True) as bars:
         yield with_notices(EvaluationBar(bars, cases), bars, quiet)
+
+
+@contextmanager
+def profile_progress(places: int, *, quiet: bool) -> Iterator[Callable[[list[str]], None]]:
+    """A bar for the comparisons; what it yields shows the lines of one that is done above it."""
+    with bars_on_stderr(quiet, transient=True) as bars:
+        task = bars.add_task("comparing", total=places, numbers=f"0/{places}")
+
+        def done(lines: list[str]) -> None:
+            for line in () if quiet else lines:
+                bars.console.print(printable(line), highlight=False, soft_wrap=True, markup=False)
+            bars.advance(task)
+            bars.update(task, numbers=f"{bars.tasks[0].completed:.0f}/{places}")
+
+        yield done
 
 
 def bars_on_stderr(quiet: bool, transient: bool = False) -> Bars:

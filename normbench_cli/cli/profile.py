@@ -8,8 +8,9 @@ import typer
 
 from normbench_cli import interrupts, store
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
-from normbench_cli.cli._output import echo, print_json, print_table
-from normbench_cli.errors import EXIT_OK, NormbenchError, UsageError
+from normbench_cli.cli._output import print_json
+from normbench_cli.cli.reproduce import parse_duration
+from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry.spec import split_list
 
 DEFAULT_NORM = "popnorm"
@@ -18,53 +19,117 @@ PANELS = {
     "What is measured": ("norm", "act", "model", "data", "batch_size"),
     "Device and speed": ("device", "amp", "compile", "channels_last"),
 }
-WHAT, HOW_LONG = "What is measured", "How long"
+WHAT, LAYERS, HOW_LONG = "What is measured", "Layers", "How long"
 
 
 @config_options(PANELS, several=("norm",), defaults={"norm": DEFAULT_NORM})
 @common_options
 def profile(
     settings: Settings,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            "--only",
+            metavar="layers|model|both",
+            help="Measure layers, the training step of the model, or both.",
+            show_default="both; layers if shapes are given",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
     shape: Annotated[
         list[str] | None,
         typer.Option(
             "--shape",
             metavar="NxCxHxW",
-            help="Shape of a layer's input (may be repeated).",
+            help="Shape of a layer's input; NxC: nodes of graphs (may be repeated).",
             show_default=", ".join(SHAPES),
-            rich_help_panel=WHAT,
+            rich_help_panel=LAYERS,
         ),
     ] = None,
-    only: Annotated[str, typer.Option("--only", help="Measure layers, model, or both.", rich_help_panel=WHAT)] = "both",
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            metavar="NAME",
+            help="The shapes of a network's norms, with a total: resnet18-cifar, vgg16-cifar, resnet50-imagenet, gcn.",
+            rich_help_panel=LAYERS,
+        ),
+    ] = None,
+    model_shapes: Annotated[
+        str | None,
+        typer.Option(
+            "--shapes-of",
+            metavar="MODEL",
+            help="The same of any model on --data, or on images of a size: resnet18@3x32x32.",
+            rich_help_panel=LAYERS,
+        ),
+    ] = None,
+    dtype: Annotated[
+        str,
+        typer.Option(
+            "--dtype", metavar="TYPE,...", help="float32, float64, bfloat16, float16.", rich_help_panel=LAYERS
+        ),
+    ] = "float32",
+    memory_format: Annotated[
+        str | None,
+        typer.Option(
+            "--memory-format",
+            metavar="FORMAT,...",
+            help="contiguous, channels_last.",
+            show_default="contiguous, or what --channels-last says",
+            rich_help_panel=LAYERS,
+        ),
+    ] = None,
+    call: Annotated[
+        str,
+        typer.Option(
+            "--call",
+            metavar="HOW,...",
+            help="layer: as it is, with what it compiles itself; eager: nothing compiled; compiled: in torch.compile.",
+            rich_help_panel=LAYERS,
+        ),
+    ] = "layer",
+    timed: Annotated[
+        str,
+        typer.Option(
+            "--pass",
+            metavar="PASS,...",
+            help="both (forward and backward), forward, backward, eval.",
+            rich_help_panel=LAYERS,
+        ),
+    ] = "both",
+    memory: Annotated[
+        bool,
+        typer.Option("--memory/--no-memory", help="Measure the peak memory of layers.", rich_help_panel=LAYERS),
+    ] = True,
     rounds: Annotated[
         int,
         typer.Option(
             "--rounds",
             metavar="N",
             min=5,
-            help="Rounds; each candidate runs once in each round.",
+            help="At least so many rounds; each candidate runs once in each round.",
             rich_help_panel=HOW_LONG,
         ),
     ] = 20,
     precision: Annotated[
-        str | None,
+        str,
         typer.Option(
             "--precision",
             metavar="FRACTION",
-            help="Continue until every ratio is known to this fraction, like 2%, or --seconds are over.",
+            help="Further rounds until every ratio to batchnorm is known to this fraction.",
             rich_help_panel=HOW_LONG,
         ),
-    ] = None,
-    seconds: Annotated[
-        float,
+    ] = "5%",
+    budget: Annotated[
+        str,
         typer.Option(
-            "--seconds",
-            metavar="S",
-            min=1,
-            help="With --precision, the time for a comparison.",
+            "--budget",
+            metavar="TIME",
+            help="Further rounds end when all comparisons together have taken so long.",
             rich_help_panel=HOW_LONG,
         ),
-    ] = 60,
+    ] = "60s",
     *,
     common: Common,
 ) -> int:
@@ -74,30 +139,36 @@ def profile(
     own ratios, with a bootstrap 95 % interval.  The raw samples are recorded.
 
     Examples:
-      normbench profile --norm popnorm,augnorm --only layers
+      normbench profile --norm popnorm,torch.nn:BatchNorm2d --preset resnet18-cifar
       normbench profile --norm popnorm --only model --model resnet18 --precision 2%
     """
-    from normbench_cli.experiments import profile as use_case
+    from normbench_cli.cli import _profile
 
-    plan = use_case.plan_profile(
+    shapes = _profile.given_shapes(list(map(parse_shape, shape or [])), preset, model_shapes, settings)
+    plan = _profile.plan_profile(
         [spec for text in settings.pop("norm", [DEFAULT_NORM]) for spec in split_list(text)],
         settings=settings,
-        shapes=[parse_shape(text) for text in shape or SHAPES],
-        only=only,
+        shapes=shapes or dict.fromkeys(map(parse_shape, SHAPES), 1),
+        only=only or ("layers" if shapes else "both"),
         rounds=rounds,
         precision=parse_fraction(precision),
-        seconds=seconds,
+        seconds=parse_duration(budget),
+        dtypes=dtype.split(","),
+        memory_formats=memory_format.split(",") if memory_format else (),
+        calls=call.split(","),
+        passes=timed.split(","),
+        memory=memory,
     )
     with interrupts.raised(), store.Store.open(common.db) as opened:
-        outcome = use_case.run_profile(plan, opened)
+        outcome = _profile.run_shown(plan, opened, quiet=common.quiet)
         lost = outcome.pop("lost")
     if common.json:
         print_json(outcome)
     else:
-        print_profile(outcome["results"])
+        _profile.print_profile(outcome, plan.precision)
     if lost:
         raise NormbenchError("; ".join(lost), "keep what was printed, or profile again")
-    return EXIT_OK
+    return exit_code(outcome["results"])
 
 
 def parse_shape(text: str) -> tuple[int, ...]:
@@ -119,37 +190,8 @@ def parse_fraction(text: str | None) -> float | None:
     return value
 
 
-def print_profile(results: list[dict[str, Any]]) -> None:
-    """A table for each shape and model: a row for each candidate."""
-    tables: dict[str, dict[str, dict[str, str]]] = {}
-    for result in results:
-        title = f"model {result['model']}" if "model" in result else f"layer {result['shape']}"
-        row = tables.setdefault(title, {}).setdefault(result["contender"], {"norm": result["contender"]})
-        row |= cells(result)
-    for number, (title, rows) in enumerate(tables.items()):
-        if number:
-            echo("")
-        print_table(list(rows.values()), title=f"{title}, {results[0]['device']}")
-    echo("Ratios: median over rounds, 95 % bootstrap interval.  Training mode, forward and backward.")
-    if any(result["noisy"] for result in results):
-        echo("noisy: this machine's timings varied a lot; repeat when it is idle, or with --precision.")
-
-
-def cells(result: dict[str, Any]) -> dict[str, str]:
-    """What one result adds to the row of its candidate."""
-    if result["metric"] == "step_time_ms":
-        interval = f"{result['ratio']:.2f} [{result['ratio_low']:.2f}, {result['ratio_high']:.2f}]"
-        return {
-            "step ms (median)": f"{result['median']:.3f}" + (" noisy" if result["noisy"] else ""),
-            "IQR": f"{result['iqr']:.3f}",
-            "n": str(result["n"]),
-            f"time / {result['reference']}": interval,
-        }
-    if result["metric"] == "solver/iterations_mean":
-        return {"solver iterations": f"{result['median']:.2f}"}
-    if result["metric"] == "saved_activation_bytes":
-        return {
-            "saved for backward": f"{result['median'] / 2**20:.2f} MiB",
-            f"saved / {result['reference']}": "-" if result["ratio"] is None else f"{result['ratio']:.2f}",
-        }
-    return {}
+def exit_code(results: list[dict[str, Any]]) -> int:
+    """4 if no time was measured, 5 if something could not be, such as for lack of memory."""
+    if not any(row["metric"] == "step_time_ms" and row["status"] == "ok" for row in results):
+        return EXIT_NOTHING_MEASURED
+    return EXIT_OK if all(row["status"] == "ok" for row in results) else EXIT_INCOMPLETE

@@ -7,22 +7,23 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
 
 from normbench_cli.device import Stopwatch, synchronize
+from normbench_cli.measure.ratios import Ratio, paired_ratio
 
 SHORTEST_SAMPLE_MS = 2.0  # shorter work is repeated within a sample, so that the cost of the clock does not count
 MIN_WARMUP, MAX_WARMUP = 3, 30  # calls
 WARM = 0.1  # work is warm once two samples in a row differ by no more than this fraction
-NOISY = 0.15  # the IQR, as a fraction of the median, from which a result is marked as noisy
-BOOTSTRAPS = 2000
+GROWTH, FEWEST_MORE = 0.2, 5  # rounds between two looks at the precision: few looks, as each may stop by chance
 
 Work: TypeAlias = Callable[[], object]
 # (work, device, repeats) -> milliseconds a call: `sample_ms`, or in tests a simulation that takes no time
 Sampler: TypeAlias = Callable[[Work, torch.device, int], float]
+Stopped = Literal["rounds", "precise", "budget"]
 
 
 @dataclass(frozen=True)
@@ -51,20 +52,6 @@ class Timing:
         return float(np.percentile(self.samples, 95))
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """Contender over reference: the median of the ratios of all rounds, with a bootstrap 95 % interval."""
-
-    median: float
-    low: float
-    high: float
-
-    @property
-    def width(self) -> float:
-        """Of the interval, as a fraction of the median."""
-        return (self.high - self.low) / self.median if self.median else 0.0
-
-
 def time_interleaved(
     work: Mapping[str, Work],
     device: torch.device,
@@ -76,30 +63,45 @@ def time_interleaved(
     rng: random.Random | None = None,
     sampler: Sampler | None = None,
     clock: Callable[[], float] = time.monotonic,
+    between: Callable[[], object] = lambda: None,
 ) -> list[Timing]:
     """Time all contenders, each once a round, in an order that is shuffled anew for every round.
 
     With a `precision`, further rounds follow until every ratio to the `reference` (by default the first contender) has
-    an interval that narrow, or until so many `seconds` are over.
+    an interval that narrow, or until so many `seconds` are over.  between: called after each round.
     """
     rng, sampler = rng or random.Random(0), sampler or sample_ms
     timings = {name: warm_up(name, function, device, sampler) for name, function in work.items()}
     against = timings[reference or next(iter(work))]
     order = list(work)
     started = clock()
-    done = 0
+    done, look = 0, rounds  # the number of rounds at which the precision is looked at
     while done < rounds or (precision and clock() - started < seconds):
         rng.shuffle(order)
         for name in order:
             timings[name].samples.append(sampler(work[name], device, timings[name].repeats))
+        between()
         done += 1
-        if precision and done >= rounds and done % 5 == 0 and is_precise(timings.values(), against, precision):
-            break
+        if precision and done >= look:
+            if is_precise(timings.values(), against, precision):
+                break
+            look = done + max(FEWEST_MORE, int(done * GROWTH))
     return list(timings.values())
+
+
+def why_stopped(timings: Iterable[Timing], reference: Timing, precision: float | None) -> Stopped:
+    """Why `time_interleaved` has made no more rounds."""
+    if precision is None:
+        return "rounds"
+    return "precise" if is_precise(timings, reference, precision) else "budget"
 
 
 def is_precise(timings: Iterable[Timing], reference: Timing, precision: float) -> bool:
     return all(ratio(timing, reference).width <= precision for timing in timings)
+
+
+def ratio(contender: Timing, reference: Timing) -> Ratio:
+    return paired_ratio(contender.samples, reference.samples)
 
 
 def warm_up(name: str, work: Work, device: torch.device, sampler: Sampler | None = None) -> Timing:
@@ -123,24 +125,3 @@ def sample_ms(work: Work, device: torch.device, repeats: int) -> float:
         work()
     stopwatch.mark()
     return stopwatch.laps_ms()[0] / repeats
-
-
-def ratio(contender: Timing, reference: Timing, seed: int = 0) -> Ratio:
-    """The two are compared round by round, as what slows down the machine slows down both of a round."""
-    ratios = np.array(contender.samples) / np.array(reference.samples)
-    resampled = np.random.default_rng(seed).choice(ratios, (BOOTSTRAPS, len(ratios)))
-    low, high = np.percentile(np.median(resampled, axis=1), (2.5, 97.5))
-    return Ratio(float(np.median(ratios)), float(low), float(high))
-
-
-def calibration_spread(device: torch.device) -> float:
-    """How much the time of a fixed piece of work varies on this machine now: its IQR over its median."""
-    a = torch.ones(256, 256, device=device)
-    timing = warm_up("calibration", lambda: a @ a, device)
-    timing.samples.extend(sample_ms(lambda: a @ a, device, timing.repeats) for _ in range(15))
-    return timing.iqr / timing.median
-
-
-def is_noisy(spread_before: float, spread_after: float, timing: Timing) -> bool:
-    """Whether the machine or the contender itself varied too much for its median to be trusted."""
-    return max(spread_before, spread_after, timing.iqr / timing.median if timing.median else 0.0) > NOISY

@@ -1,52 +1,88 @@
-"""What is profiled: so far a layer alone, forward and backward on data of a given shape."""
+"""What is profiled: a layer alone, on normally distributed data, in one of the ways of a `LayerCase`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
 from normbench_cli.device import autocast
+from normbench_cli.measure.cases import LayerCase
+from normbench_cli.measure.contenders import Call, call_of
 from normbench_cli.measure.memory import saved_activation_bytes
 
 
 @dataclass(frozen=True)
 class Workload:
-    """Something to be timed."""
+    """Something to be timed.
 
-    step: Callable[[], object]  # the work itself
-    saved_bytes: int  # what its forward pass saves for backward
-    model: nn.Module  # the layer or network that it runs
+    step: the work itself.  saved_bytes: what its forward pass saves for backward.  model: the layer or network that it
+    runs.  does_nothing: it gives back its input, as an identity does.
+    """
+
+    step: Callable[[], object]
+    saved_bytes: int
+    model: nn.Module
+    does_nothing: bool = False
 
 
-def layer_workload(
-    layer: nn.Module,
-    shape: tuple[int, ...],
-    device: torch.device,
-    *,
-    dtype: torch.dtype = torch.float32,
-    amp: str = "off",
-    channels_last: bool = False,
-) -> Workload:
-    """A layer in training mode, forward and backward, on normally distributed data (N, C, ...)."""
-    layer = layer.to(device, dtype).train()
-    generator = torch.Generator().manual_seed(0)
-    x = torch.randn(shape, generator=generator).to(device, dtype)
-    gradient = torch.randn(shape, generator=generator).to(device, dtype)
-    if channels_last and len(shape) == 4:
-        x, gradient = (t.contiguous(memory_format=torch.channels_last) for t in (x, gradient))
-    x.requires_grad_()
+@dataclass(frozen=True)
+class LayerData:
+    """An input and a gradient for the output.  All contenders get the same: where data lie in memory affects speed."""
+
+    x: Tensor
+    gradient: Tensor
+
+    @classmethod
+    def make(cls, case: LayerCase, device: torch.device) -> LayerData:
+        """Equal cases have equal data."""
+        generator = torch.Generator().manual_seed(0)
+        x, gradient = (torch.randn(case.shape, generator=generator).to(device, case.torch_dtype) for _ in range(2))
+        if case.memory_format == "channels_last" and len(case.shape) == 4:
+            x, gradient = (t.contiguous(memory_format=torch.channels_last) for t in (x, gradient))
+        return cls(x.requires_grad_(case.timed != "eval"), gradient)
+
+
+def layer_workload(layer: nn.Module, case: LayerCase, device: torch.device, data: LayerData | None = None) -> Workload:
+    """The layer with its parameters in the case's type; everything that is compiled is compiled here."""
+    data = data or LayerData.make(case, device)
+    layer = layer.to(device, case.torch_dtype).train(case.timed != "eval")
+    called = call_of(layer, case.shape, device)
+    call: Call = torch.compile(called) if case.call == "compiled" else called
 
     def forward() -> Tensor:
-        with autocast(device, amp):
-            y: Tensor = layer(x)
-        return y
+        with autocast(device, case.amp):
+            return call(data.x)
 
-    def step() -> None:
-        y = forward()
-        # an identity returns its input, and the gradient is then the one that comes in
-        torch.autograd.grad(y, [x, *layer.parameters()], gradient.to(y.dtype))
+    if case.timed == "eval":
+        evaluate = without_gradients(forward)
+        return Workload(evaluate, 0, layer, does_nothing=evaluate() is data.x)
+    y = forward()
+    saved = saved_activation_bytes(forward, layer)
+    parameters = [data.x, *(p for p in layer.parameters() if p.requires_grad)]
+    step: Callable[[], object] = forward
+    if case.timed == "backward":
+        step = partial(gradients, y, parameters, data.gradient, keep=True)
+    elif case.timed == "both":
+        step = both(forward, parameters, data.gradient)
+    return Workload(step, saved, layer, does_nothing=y is data.x)
 
-    return Workload(step, saved_activation_bytes(forward, layer), layer)
+
+def without_gradients(forward: Callable[[], Tensor]) -> Callable[[], Tensor]:
+    def step() -> Tensor:
+        with torch.no_grad():
+            return forward()
+
+    return step
+
+
+def both(forward: Callable[[], Tensor], parameters: Sequence[Tensor], gradient: Tensor) -> Callable[[], object]:
+    return lambda: gradients(forward(), parameters, gradient)
+
+
+def gradients(y: Tensor, parameters: Sequence[Tensor], gradient: Tensor, *, keep: bool = False) -> object:
+    """Those of the input and of what is learned; an identity returns its input, whose gradient is the one given."""
+    return torch.autograd.grad(y, parameters, gradient.to(y.dtype), retain_graph=keep, allow_unused=True)

@@ -19,7 +19,7 @@ from normbench_cli.config import make_config
 from normbench_cli.errors import EXIT_ERROR, EXIT_INTERRUPTED, NormbenchError
 from normbench_cli.experiments.calibrated import train_calibrated
 from normbench_cli.experiments.profile import plan_profile, profile_contenders
-from normbench_cli.experiments.profile_results import Row
+from normbench_cli.experiments.profiling.results import Row
 from normbench_cli.nightly.cell import REFERENCE, NightlyCell, cell_from
 from normbench_cli.nightly.measurements import OF_TRAINING, TIME_VS_CALIBRATION, TIME_VS_REFERENCE
 from normbench_cli.registry.trust import recorded_in
@@ -63,24 +63,28 @@ def profiled(cell: NightlyCell, norm: str, store: Store) -> Measured:
         shapes=cell.shapes,
         only="layers" if cell.shapes else "model",
         rounds=cell.rounds,
-        calibrate=True,
     )
     run_ids, found = profile_contenders(plan, store)
+    rows = [row for row in found["results"] if row["contender"] == norm and row["reference"] in (REFERENCE, None)]
     values: dict[str, float] = {}
-    for row in found["results"]:
-        if row["contender"] == norm and row["reference"] in (REFERENCE, None):
-            values |= value_of(row, norm)
+    for row in rows:
+        values |= value_of(row, norm)
+    failures = [row["message"] for row in rows if row["status"] != "ok"]
+    if failures and not values:
+        raise NormbenchError(f"{norm} could not be measured: {failures[0]}", "see `normbench runs show`")
     return Measured(values, run_ids[norm])
 
 
 def value_of(row: Row, norm: str) -> dict[str, float]:
-    """What a night keeps of a profile's row."""
+    """What a night keeps of a profile's row; nothing of one that says why there is no value."""
+    if row["status"] != "ok":
+        return {}
     place = row.get("shape") or row["model"]
     if row["metric"] != "step_time_ms":
         return {f"{row['metric']}@{place}": row["median"]} if row["metric"] in OF_TRAINING else {}
     if norm == REFERENCE:
         return {f"{TIME_VS_CALIBRATION}@{place}": row["calibrated"]}
-    return {f"{TIME_VS_REFERENCE}@{place}": row["ratio"]}
+    return {} if row["ratio"] is None else {f"{TIME_VS_REFERENCE}@{place}": row["ratio"]}
 
 
 def main() -> NoReturn:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal
 
 from normbench_cli.errors import UsageError
@@ -17,7 +18,7 @@ from normbench_cli.registry.facts import NormFacts
 from normbench_cli.registry.parameters import REQUIRED, Parameter
 from normbench_cli.registry.parsed_spec import Spec
 from normbench_cli.registry.registry import Registry
-from normbench_cli.registry.spec import split_joined
+from normbench_cli.registry.spec import split_joined, suggest
 from normbench_cli.registry.trust import USER, Trust
 
 PLACEMENT_OPTIONS = {
@@ -28,16 +29,31 @@ PLACEMENT_OPTIONS = {
 
 
 FEATURES = "num_features"
+USUAL_NAMES = ("num_channels", "in_channels", "channels", "num_filters", "normalized_shape", "hidden_channels", "dim")
+CHANNELS_AS = "channels_as"  # the option by which a spec names the parameter, for a layer from outside
 
 
-def features_parameter(entry: Entry[NormFacts]) -> str:
-    """What a layer calls the number of its features: `num_features`, or for a layer from outside that has no such
-    parameter its first one, if that has to be given."""
+def features_parameter(entry: Entry[NormFacts], given: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """What a layer calls the number of its features: `num_features`.  For a layer from outside what the spec names by
+    `channels_as`, or else a parameter with a usual name, or the first one that has to be given and is not."""
     signature = entry.signature
+    if named := given.get(CHANNELS_AS):
+        if named not in signature.parameters:
+            do = suggest(str(named), list(signature.parameters))
+            raise UsageError(f"norm '{entry.name}' has no parameter '{named}' for its channels", do)
+        return str(named)
     if FEATURES in signature.names or signature.takes_any or "op" in signature.names:
         return FEATURES
-    first = next(iter(signature.parameters), "")
-    return first if first and signature.parameters[first].default is REQUIRED else FEATURES
+    required = [name for name in required_parameters(entry) if name not in given]
+    return next((name for name in required if name in USUAL_NAMES), next(iter(required), FEATURES))
+
+
+def required_parameters(entry: Entry[NormFacts]) -> list[str]:
+    return [name for name, parameter in entry.signature.parameters.items() if parameter.default is REQUIRED]
+
+
+def is_from_outside(entry: Entry[NormFacts]) -> bool:
+    return not entry.module.startswith("normbench_cli.")
 
 
 @dataclass(frozen=True)
@@ -130,13 +146,16 @@ class NormRegistry(Registry[NormFacts]):
         return [name for part in split_joined(text) for name in super(NormRegistry, self).outside(part)]
 
     def parameters(self, entry: Entry[NormFacts]) -> dict[str, Parameter]:
-        own = super().parameters(entry)
-        return {key: own[key] for key in own if key != features_parameter(entry)} | PLACEMENT_OPTIONS
+        own, features = super().parameters(entry), features_parameter(entry)
+        if features in (FEATURES, *USUAL_NAMES) or len(required_parameters(entry)) < 2:  # no doubt which one it is
+            own = {key: own[key] for key in own if key != features}
+        more = {CHANNELS_AS: Parameter(str, None)} if is_from_outside(entry) else {}
+        return own | PLACEMENT_OPTIONS | more
 
     def _arguments(self, spec: Spec[NormFacts], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        name = features_parameter(spec.entry)
+        name = features_parameter(spec.entry, spec.params)
         arguments = super()._arguments(spec, {name if key == FEATURES else key: kwargs[key] for key in kwargs})
-        return {key: value for key, value in arguments.items() if key not in PLACEMENT_OPTIONS}
+        return {key: value for key, value in arguments.items() if key not in (*PLACEMENT_OPTIONS, CHANNELS_AS)}
 
     def _check_contract(self, component: object, entry: Entry[NormFacts]) -> None:
         super()._check_contract(component, entry)

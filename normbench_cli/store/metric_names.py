@@ -18,9 +18,10 @@ UNITS = {  # by the last part of the name; for other names the suffix says the u
     "samples_per_s": "1/s",
     "unconverged": "fraction",
     "damaged_images": "images",
+    "limit_fraction": "fraction",
 }
 SUFFIXES = {"_ms": "ms", "_bytes": "bytes", "_s": "s"}
-HIGHER_IS_BETTER = ("accuracy", "worst_group_accuracy", "accuracy_clip_only", "samples_per_s")
+HIGHER_IS_BETTER = ("accuracy", "worst_group_accuracy", "accuracy_clip_only", "samples_per_s", "limit_fraction")
 LOWER_IS_BETTER = ("loss", "accuracy_drop", "corruption_error", "mean_corruption_error", "unconverged")
 LOWER_UNITS = ("ms", "s", "bytes")  # time and memory
 

@@ -171,7 +171,7 @@ def test_a_cross_validation_is_interrupted_and_resumed(home: Path, processes: in
         pytest.param(["eval", "RUN"], "scoring again", "interrupted\n", marks=SLOW),
         (["eval", "RUN", "--attack", "gaussian"], "scores recorded", "scores are already recorded with run RUN\n"),
         pytest.param(
-            ["profile", "--only", "layers", "--shape", "8x4", "--rounds", "5"],
+            ["profile", "--only", "layers", "--shape", "8x4", "--rounds", "5", "--no-memory"],
             "timing",
             "give the command again\n",
             marks=SLOW,

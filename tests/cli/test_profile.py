@@ -6,15 +6,17 @@ import json
 
 import pytest
 
-from normbench_cli.cli.profile import parse_fraction, parse_shape
+from normbench_cli.cli._profile import notes
+from normbench_cli.cli.profile import exit_code, parse_fraction, parse_shape
 from normbench_cli.errors import UsageError
 from tests.support import RunCommand
 
-TINY = ["--data", "digits:size=8", "--batch-size", "16", "--rounds", "5", "--shape", "8x4x6x6"]
+SHORT = ["--rounds", "5", "--budget", "1s", "--no-memory"]
+TINY = ["--data", "digits:size=8", "--batch-size", "16", *SHORT, "--shape", "8x4x6x6"]
 
 
 def test_profile_compares_every_norm_with_both_references(normbench: RunCommand) -> None:
-    ended = normbench("profile", "--norm", "popnorm", *TINY, "--json")
+    ended = normbench("profile", "--norm", "popnorm", "--only", "both", *TINY, "--json")
     assert ended.code == 0, ended.err
     document = json.loads(ended.out)
     keys = {"contender", "reference", "dtype", "device", "metric", "median", "iqr", "p95", "n", "ratio"}
@@ -28,7 +30,7 @@ def test_profile_compares_every_norm_with_both_references(normbench: RunCommand)
 
 
 def test_the_tables_of_layers(normbench: RunCommand) -> None:
-    ended = normbench("profile", "--norm", "augnorm", "--only", "layers", *TINY)
+    ended = normbench("profile", "--norm", "augnorm", *TINY)
     assert ended.code == 0, ended.err
     title, head, *rows = ended.out.splitlines()
     assert title == "layer 8x4x6x6, cpu"
@@ -59,3 +61,74 @@ def test_only_takes_three_words(normbench: RunCommand) -> None:
     ended = normbench("profile", "--only", "layer")
     assert (ended.code, ended.out) == (2, "")
     assert "give layers, model or both" in ended.err
+
+
+def test_what_is_measured_is_shown_on_stderr_as_it_comes(normbench: RunCommand) -> None:
+    words = ["profile", "--norm", "torch.nn:BatchNorm2d", *TINY, "--pass", "forward,eval"]
+    lines = normbench(*words).err.splitlines()
+    assert [line.rpartition(": ")[0].split()[1:] for line in lines if ": 0" in line or " ms" in line] == [
+        ["8x4x6x6", *timed, norm]
+        for timed in (["forward"], ["eval"])
+        for norm in ("none", "batchnorm", "torch.nn:BatchNorm2d")
+    ]
+    assert normbench(*words, "-q").err == ""
+
+
+def test_a_preset_has_totals(normbench: RunCommand) -> None:
+    ended = normbench("profile", "--norm", "none", "--preset", "resnet18-cifar", "--batch-size", "2", *SHORT)
+    assert ended.code == 0, ended.err
+    assert "layer 2x512x4x4, cpu" in ended.out
+    assert "20 calls with 4 shapes" in ended.out
+    assert "geometric mean / batchnorm" in ended.out
+    assert "% of limit" in ended.out
+
+
+def test_shapes_of_a_model_in_other_types_as_json(normbench: RunCommand) -> None:
+    words = ["--shapes-of", "mlp", "--data", "digits:size=8", "--batch-size", "4", "--dtype", "float64,bfloat16"]
+    ended = normbench("profile", "--norm", "none", *words, *SHORT, "--json")
+    assert ended.code == 0, ended.err
+    document = json.loads(ended.out)
+    assert {(row["dtype"], row["count"]) for row in document["results"]} >= {("float64", 3), ("bfloat16", 3)}
+    assert {row["status"] for row in document["results"]} == {"ok"}
+
+
+def test_a_norm_that_does_not_fit_is_incomplete_and_says_why(normbench: RunCommand) -> None:
+    ended = normbench("profile", "--norm", "graphnorm", *TINY)
+    assert ended.code == 5
+    assert "graphnorm: failed (ValueError: expected (nodes, 4)" in ended.err
+    assert "graphnorm failed: ValueError: expected (nodes, 4)" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--shape", "8x4", "--preset", "gcn"], "give one of them"),
+        (["--preset", "gnc"], "did you mean 'gcn'"),
+        (["--preset", "gcn", "--batch-size", "0"], "batch_size is 0"),
+        (["--dtype", "float8"], "--dtype float8 is not known"),
+        (["--budget", "2"], "--budget 2 is not a time"),
+        (["--shapes-of", "resnet18@3x"], "is not the size of an image"),
+    ],
+)
+def test_wrong_options_are_one_line(normbench: RunCommand, words: list[str], message: str) -> None:
+    ended = normbench("profile", *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert message in ended.err
+
+
+def test_exit_codes_and_notes() -> None:
+    fine = {
+        "contender": "a",
+        "metric": "step_time_ms",
+        "status": "ok",
+        "noisy": False,
+        "message": "",
+        "stopped": "budget",
+    }
+    oom = fine | {"contender": "b", "status": "oom"}
+    assert exit_code([fine]) == 0
+    assert exit_code([fine, oom]) == 5
+    assert exit_code([fine, fine | {"metric": "peak_memory_bytes", "status": "oom"}]) == 5
+    assert exit_code([oom]) == 4
+    assert "--budget ended before every ratio was known to 2 %." in notes([fine], 0.02)
+    assert "oom: there was not enough memory." in notes([oom], None)

@@ -94,7 +94,7 @@ def test_an_interrupted_profile_is_recorded(store: Store, monkeypatch: pytest.Mo
     def interrupted(*args: Any, **kwargs: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("normbench_cli.experiments.profile.time_interleaved", interrupted)
+    monkeypatch.setattr("normbench_cli.experiments.profiling.measure.time_interleaved", interrupted)
     with pytest.raises(KeyboardInterrupt):
         profile_a_layer(store)
     assert set(runs_frame(store)["status"]) == {"interrupted"}

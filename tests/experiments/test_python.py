@@ -156,14 +156,14 @@ def test_images_are_preprocessed_from_bytes_or_fractions_alone_or_in_batches(tra
 
 
 def test_only_a_finished_training_has_a_model(trained: list[RunResult]) -> None:
-    nb.profile("popnorm", shapes=[(8, 4, 6, 6)], rounds=5)
+    nb.profile("popnorm", shapes=[(8, 4, 6, 6)], rounds=5, memory=False)
     profiled = nb.runs()["id"][0]
     with pytest.raises(NormbenchError, match="is a profile"):
         nb.load_model(profiled)
 
 
 def test_a_profile_is_a_frame_with_its_environment() -> None:
-    frame = nb.profile(norms=["popnorm"], shapes=[(8, 4, 6, 6)], rounds=5)
+    frame = nb.profile(norms=["popnorm"], shapes=[(8, 4, 6, 6)], rounds=5, memory=False)
     assert isinstance(frame, pd.DataFrame)
     assert set(frame["contender"]) == {"none", "batchnorm", "popnorm"}
     assert set(frame["shape"]) == {"8x4x6x6"}

@@ -92,8 +92,9 @@ def quick(command: str, words: list[str], rng: random.Random) -> list[str]:
     elif command == "train":
         usual |= {"--batch-size": "64"} | ({} if "--epochs" in words else {"--iterations": "1"})
     else:
-        usual |= {"--only": "layers", "--shape": "4x2", "--rounds": "5"}
-    return [word for pair in usual.items() if pair[0] not in words for word in pair]
+        usual |= {"--only": "layers", "--shape": "4x2", "--rounds": "5", "--budget": "1s"}
+    words_for_it = [word for pair in usual.items() if pair[0] not in words for word in pair]
+    return [*words_for_it, "--no-memory"] if command == "profile" else words_for_it
 
 
 def drawn(parameter: Any, command: str, rng: random.Random, run_ids: list[str]) -> list[str]:

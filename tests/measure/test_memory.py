@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
@@ -28,3 +29,26 @@ def test_buffers_are_not_counted_and_views_count_as_their_whole_storage_once() -
 
 def test_nothing_is_saved_without_gradients() -> None:
     assert saved_activation_bytes(lambda: torch.ones(3).exp()) == 0
+
+
+IMAGES = (4, 3, 6, 6)
+BYTES = 4 * 3 * 6 * 6 * 4  # of such a tensor
+
+
+@pytest.mark.parametrize(
+    ("layer", "saved"),
+    [
+        (nn.BatchNorm2d(3), BYTES + 2 * 3 * 4),  # its input, and the mean and the scale of every channel
+        (nn.Conv2d(3, 5, 3, padding=1), BYTES),  # its input; the weight is kept in any case
+        (nn.ReLU(), BYTES),  # its output
+        (nn.Sequential(nn.BatchNorm2d(3), nn.ReLU()), 2 * BYTES + 24),
+        (nn.Sequential(nn.BatchNorm2d(3), nn.ReLU(inplace=True)), 2 * BYTES + 24),  # one output, overwritten
+        (nn.Sequential(nn.ReLU(), nn.Conv2d(3, 3, 1)), BYTES),  # what one gives and the other takes is one tensor
+        (nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU(), nn.Hardtanh()), 2 * BYTES),
+        (nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU(), nn.Hardtanh(inplace=True)), 3 * BYTES),  # a copy of what it takes
+    ],
+    ids=str,
+)
+def test_what_known_layers_save_to_the_byte(layer: nn.Module, saved: int) -> None:
+    x = torch.randn(IMAGES)
+    assert saved_activation_bytes(lambda: layer(x.clone().requires_grad_()), layer) == saved

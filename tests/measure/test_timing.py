@@ -6,23 +6,21 @@ The machine is simulated: work takes the milliseconds that the test names, and n
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle, repeat
 
 import pytest
 import torch
 
 from normbench_cli.measure.timing import (
-    Ratio,
     Timing,
     Work,
-    calibration_spread,
-    is_noisy,
     is_precise,
     ratio,
     sample_ms,
     time_interleaved,
     warm_up,
+    why_stopped,
 )
 
 CPU = torch.device("cpu")
@@ -116,24 +114,6 @@ def test_rounds_end_when_the_time_is_over(machine: Machine) -> None:
     assert 500 <= sum(sum(timing.samples) for timing in timings) < 500 + 14
 
 
-def test_a_ratio_is_the_median_of_the_ratios_of_rounds_not_the_ratio_of_medians() -> None:
-    found = ratio(Timing("a", [1.0, 10.0, 4.0]), Timing("b", [1.0, 5.0, 8.0]))
-    assert found.median == 1.0  # of 1, 2 and 1/2; the medians are 4 and 5
-    assert 0.5 <= found.low <= found.median <= found.high <= 2.0
-
-
-def test_the_ratio_of_equal_samples_is_one_and_certain() -> None:
-    timing = Timing("a", [1.0, 2.0, 3.0])
-    assert ratio(timing, timing).median == 1
-    assert ratio(timing, timing).width == 0
-
-
-@pytest.mark.parametrize(("samples", "noisy"), [([1.0] * 9, False), ([1.0, 2.0, 3.0, 4.0], True)])
-def test_a_wide_spread_is_called_noisy(samples: list[float], noisy: bool) -> None:
-    assert is_noisy(0, 0, Timing("a", samples)) == noisy
-    assert is_noisy(0.5, 0, Timing("a", samples))
-
-
 def test_a_real_sample_is_the_mean_of_its_calls() -> None:
     calls: list[int] = []
     assert sample_ms(lambda: calls.append(1), CPU, repeats=5) >= 0
@@ -179,36 +159,43 @@ def test_the_reference_is_the_first_contender_or_the_one_named(
     assert seen == [steady]
 
 
-@pytest.mark.parametrize(("rounds", "made"), [(1, 5), (5, 5), (6, 10)])
-def test_precision_is_looked_at_every_five_rounds(machine: Machine, rounds: int, made: int) -> None:
+@pytest.mark.parametrize("rounds", [1, 5, 6])
+def test_what_is_precise_at_once_gets_no_further_rounds(machine: Machine, rounds: int) -> None:
     work = {name: machine.work(name, repeat(5.0)) for name in "ab"}
     timings = time_interleaved(work, CPU, rounds=rounds, precision=0.1, sampler=machine.sampler, clock=machine.clock)
-    assert [len(timing.samples) for timing in timings] == [made] * 2
+    assert [len(timing.samples) for timing in timings] == [rounds] * 2
+
+
+def test_the_precision_is_looked_at_after_five_rounds_and_later_after_a_fifth_more(machine: Machine) -> None:
+    work = {name: machine.work(name, repeat(5.0)) for name in "ab"}
+    looks: list[int] = []
+
+    def precise(timings: Iterable[Timing], against: Timing, precision: float) -> bool:
+        looks.append(len(against.samples))
+        return len(looks) == 6
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("normbench_cli.measure.timing.is_precise", precise)
+        time_interleaved(work, CPU, rounds=20, precision=0.1, sampler=machine.sampler, clock=machine.clock)
+    assert looks == [20, 25, 30, 36, 43, 51]
+
+
+def test_something_may_be_done_after_each_round(machine: Machine) -> None:
+    work = {name: machine.work(name, repeat(5.0)) for name in "ab"}
+    time_interleaved(work, CPU, rounds=4, sampler=machine.sampler, between=lambda: machine.calls.append("|"))
+    rounds = "".join(machine.calls[-12:]).split("|")
+    assert ["".join(sorted(names)) for names in rounds] == ["ab"] * 4 + [""]
+    assert machine.calls.count("|") == 4
+
+
+def test_why_there_are_no_more_rounds() -> None:
+    steady, unsteady = Timing("a", [5.0] * 6), Timing("b", [1.0, 9.0] * 3)
+    assert why_stopped([steady, unsteady], steady, None) == "rounds"
+    assert why_stopped([steady, unsteady], steady, 0.5) == "budget"
+    assert why_stopped([steady], steady, 0.5) == "precise"
 
 
 def test_all_contenders_have_to_be_precise() -> None:
     steady, unsteady = Timing("a", [5.0] * 6), Timing("b", [1.0, 9.0] * 3)
     assert is_precise([steady, steady], steady, 0.0)
     assert not is_precise([steady, unsteady], steady, 0.5)
-
-
-def test_the_interval_of_a_ratio_holds_19_of_20_resampled_medians_and_is_the_same_each_time() -> None:
-    timing, one = Timing("a", [float(value) for value in range(1, 42)]), Timing("b", [1.0] * 41)
-    found = ratio(timing, one)
-    assert found == ratio(timing, one)
-    assert found.median == 21.0
-    assert 9 <= found.low <= 15  # the median's standard error is about 2.9
-    assert 27 <= found.high <= 33
-    assert found.width == (found.high - found.low) / 21.0
-    assert Ratio(0.0, 0.0, 1.0).width == 0.0
-
-
-@pytest.mark.parametrize(("before", "after", "noisy"), [(0.15, 0.15, False), (0.16, 0, True), (0, 0.16, True)])
-def test_a_machine_that_varies_is_called_noisy_from_fifteen_percent_on(
-    before: float, after: float, noisy: bool
-) -> None:
-    assert is_noisy(before, after, Timing("a", [0.0] * 3)) == noisy
-
-
-def test_the_spread_of_the_machine_is_a_fraction() -> None:
-    assert calibration_spread(CPU) >= 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from normbench_cli.errors import UsageError
@@ -64,3 +66,45 @@ def test_facts_of_the_whole_spec(text: str, graphs: bool, removes_mean: bool, ne
 def test_none_normalizes_nothing(text: str, normalizes_data: bool, is_none: bool) -> None:
     norm = NORMS.parse_norm(text)
     assert (norm.normalizes_data, norm.is_none) == (normalizes_data, is_none)
+
+
+OUTSIDE = """
+from torch import nn
+
+class TwoNumbers(nn.Module):
+    def __init__(self, depth: int, width: int):
+        super().__init__()
+        self.depth, self.width = depth, width
+
+class WithDefault(nn.Module):
+    def __init__(self, width: int = 3):
+        super().__init__()
+        self.width = width
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "has"),
+    [
+        ("torch.nn:GroupNorm:num_groups=4", {"num_channels": 8, "num_groups": 4}),  # a usual name
+        ("torch.nn:InstanceNorm2d", {"num_features": 8}),
+        ("torch.nn:LayerNorm", {"normalized_shape": (8,)}),
+        ("channelnames:TwoNumbers:depth=2", {"depth": 2, "width": 8}),  # the one that is left
+        ("channelnames:TwoNumbers:width=2,channels_as=depth", {"depth": 8, "width": 2}),
+        ("channelnames:WithDefault:channels_as=width", {"width": 8}),
+    ],
+)
+def test_a_layer_from_outside_gets_its_channels_by_the_name_it_has_for_them(
+    spec: str, has: dict[str, object], tmp_path: Path
+) -> None:
+    (tmp_path / "channelnames.py").write_text(OUTSIDE)
+    layer = NORMS.build(NORMS.canonical(spec), num_features=8)
+    assert {name: getattr(layer, name) for name in has} == has
+
+
+def test_a_wrong_name_for_channels_is_refused_with_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "channelnames.py").write_text(OUTSIDE)
+    with pytest.raises(UsageError, match=r"no parameter 'widht' for its channels; did you mean 'width'"):
+        NORMS.build("channelnames:WithDefault:channels_as=widht", num_features=8)
+    with pytest.raises(UsageError, match="no parameter 'channels_as'"):
+        NORMS.parse("batchnorm:channels_as=x")

@@ -1,0 +1,167 @@
+"""What `normbench profile` prints: a line for each candidate as it is measured, then the tables.  Loads torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from normbench_cli.cli._output import echo, print_table
+from normbench_cli.cli._progress import profile_progress
+from normbench_cli.config import make_config
+from normbench_cli.errors import UsageError
+from normbench_cli.experiments.profile import ProfilePlan, plan_profile, preset_shapes, run_profile, shapes_of
+from normbench_cli.store import Store
+
+__all__ = ["given_shapes", "plan_profile", "print_profile", "run_shown"]
+USUAL = {"dtype": "float32", "memory_format": "contiguous", "call": "layer", "pass": "both"}
+PASSES = {
+    "both": "forward and backward in training mode",
+    "forward": "forward in training mode",
+    "backward": "backward",
+    "eval": "forward in evaluation mode",
+}
+COLUMNS = (  # as far as a slash
+    *("norm", "step ms (median)", "IQR", "p95", "n", "outliers", "time"),
+    *("must move", "least ms", "% of limit", "peak memory", "peak", "saved for backward", "saved", "solver iterations"),
+)
+MEMORY = {"saved_activation_bytes": ("saved for backward", "saved"), "peak_memory_bytes": ("peak memory", "peak")}
+Row = dict[str, Any]
+
+
+def given_shapes(
+    shapes: list[tuple[int, ...]], preset: str | None, model: str | None, settings: Mapping[str, Any]
+) -> dict[tuple[int, ...], int]:
+    """The shapes that the options name, with counts; empty if they name none."""
+    if sum(map(bool, (shapes, preset, model))) > 1:
+        raise UsageError("--shape, --preset and --shapes-of each name shapes", "give one of them")
+    if preset:
+        return preset_shapes(preset, batch_size(settings))
+    if model:
+        return shapes_of(model, {name: value for name, value in settings.items() if name != "norm"})
+    return dict.fromkeys(shapes, 1)
+
+
+def batch_size(settings: Mapping[str, Any]) -> int | None:
+    """As the configuration reads and checks it, where it is given."""
+    given = settings.get("batch_size")
+    return None if given is None else make_config({"batch_size": given}).batch_size
+
+
+def run_shown(plan: ProfilePlan, store: Store, *, quiet: bool) -> dict[str, Any]:
+    """Run the profile; what is measured is shown on stderr as it comes."""
+    with profile_progress(plan.places, quiet=quiet) as shown:
+        return run_profile(plan, store, lambda rows: shown(list(map(line_of, time_rows(rows)))))
+
+
+def time_rows(rows: list[Row]) -> list[Row]:
+    """One row a candidate: its time relative to `batchnorm`, or why there is none."""
+    return [row for row in rows if row["metric"] == "step_time_ms" and row["reference"] in ("batchnorm", None)]
+
+
+def line_of(row: Row) -> str:
+    """128x64x32x32 popnorm: 31.20 ms, 0.78 [0.77, 0.79] of batchnorm"""
+    start = f"{title_of(row)} {row['contender']}: "
+    if row["status"] != "ok":
+        return f"{start}{row['status']} ({row['message']})"
+    against = f", {interval(row)} of batchnorm" if row["ratio"] is not None else ""
+    return f"{start}{row['median']:.3f} ms{against}{' (noisy)' if row['noisy'] else ''}"
+
+
+def title_of(row: Row) -> str:
+    """The shape or model, and what is not as usual."""
+    if "model" in row:
+        return f"model {row['model']}"
+    return " ".join([f"layer {row['shape']}", *(row[name] for name in USUAL if row[name] != USUAL[name])])
+
+
+def interval(row: Row, start: str = "ratio") -> str:
+    return f"{row[start]:.2f} [{row[f'{start}_low']:.2f}, {row[f'{start}_high']:.2f}]"
+
+
+def print_profile(outcome: dict[str, Any], precision: float | None) -> None:
+    """A table for each shape and model, a row for each candidate; and the totals of a network's shapes."""
+    results = outcome["results"]
+    tables: dict[str, dict[str, dict[str, str]]] = {}
+    for result in results:
+        row = tables.setdefault(title_of(result), {}).setdefault(result["contender"], {"norm": result["contender"]})
+        row |= cells(result)
+    for title, rows in tables.items():
+        print_table(list(map(in_order, rows.values())), title=f"{title}, {results[0]['device']}")
+        echo("")
+    print_totals(outcome["totals"])
+    for note in notes(results, precision):
+        echo(note)
+
+
+def in_order(row: dict[str, str]) -> dict[str, str]:
+    """The columns from the most to the least important; the results come reference by reference."""
+    return dict(sorted(row.items(), key=lambda item: COLUMNS.index(item[0].partition(" / ")[0])))
+
+
+def print_totals(totals: list[Row]) -> None:
+    tables: dict[str, dict[str, dict[str, str]]] = {}
+    for total in totals:
+        unusual = " ".join(total[name] for name in USUAL if total[name] != USUAL[name])
+        title = f"{total['calls']} calls with {total['shapes']} shapes{f', {unusual}' if unusual else ''}"
+        row = tables.setdefault(title, {}).setdefault(total["contender"], {"norm": total["contender"]})
+        row["sum ms"] = f"{total['sum_ms']:.2f}"
+        row[f"sum / {total['reference']}"] = interval(total, "sum_ratio")
+        row[f"geometric mean / {total['reference']}"] = f"{total['geometric_mean']:.2f}"
+    for title, rows in tables.items():
+        print_table(list(rows.values()), title=title)
+        echo("")
+
+
+def notes(results: list[Row], precision: float | None) -> list[str]:
+    """What has to be known to read the tables."""
+    passes = dict.fromkeys(PASSES[row.get("pass", "both")] for row in results)
+    found = [f"Ratios: median over rounds, 95 % bootstrap interval.  Times: {'; '.join(passes)}."]
+    if any(row.get("limit_fraction") is not None for row in results):
+        found.append("% of limit: the least time in which this machine moves the bytes, over the time taken.")
+    if precision and any(row.get("stopped") == "budget" for row in results):
+        found.append(f"--budget ended before every ratio was known to {100 * precision:g} %.")
+    if any(row["noisy"] for row in results):
+        found.append("noisy: this machine's timings varied a lot; repeat when it is idle, or with more --budget.")
+    if any(row["status"] == "oom" for row in results):
+        found.append("oom: there was not enough memory.")
+    failures = {row["contender"]: row["message"] for row in results if row["status"] == "failed"}
+    return found + [f"{name} failed: {message}" for name, message in failures.items()]
+
+
+def cells(result: Row) -> dict[str, str]:
+    """What one result adds to the row of its candidate."""
+    metric, reference = result["metric"], result["reference"]
+    if metric == "step_time_ms":
+        return failed_cells(result) if result["status"] != "ok" else time_cells(result)
+    if metric == "solver/iterations_mean":
+        return {"solver iterations": f"{result['median']:.2f}"}
+    if metric not in MEMORY:
+        return {}
+    name, short = MEMORY[metric]
+    if result["median"] is None:
+        return {name: "-" if result["status"] == "ok" else result["status"]}
+    ratio = "-" if result["ratio"] is None else f"{result['ratio']:.2f}"
+    return {name: mebibytes(result["median"]), f"{short} / {reference}": ratio}
+
+
+def time_cells(result: Row) -> dict[str, str]:
+    found = {
+        "step ms (median)": f"{result['median']:.3f}" + (" noisy" if result["noisy"] else ""),
+        "IQR": f"{result['iqr']:.3f}",
+        "p95": f"{result['p95']:.3f}",
+        "n": str(result["n"]),
+        "outliers": str(result["outliers"]),
+        f"time / {result['reference']}": "-" if result["ratio"] is None else interval(result),
+    }
+    if result["limit_fraction"] is not None:
+        moves = {"must move": mebibytes(result["moved_bytes"]), "least ms": f"{result['least_ms']:.3f}"}
+        return found | moves | {"% of limit": f"{100 * result['limit_fraction']:.0f}"}
+    return found if "model" in result else found | {"must move": "-", "least ms": "-", "% of limit": "-"}
+
+
+def failed_cells(result: Row) -> dict[str, str]:
+    return {"step ms (median)": str(result["status"])}
+
+
+def mebibytes(count: float) -> str:
+    return f"{count / 2**20:.2f} MiB"

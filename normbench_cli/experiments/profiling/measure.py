@@ -1,0 +1,154 @@
+"""One comparison: the contenders at one place, timed against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+
+import torch
+
+from normbench_cli.experiments.profiling.plan import ProfilePlan
+from normbench_cli.experiments.profiling.roofline import Roofline
+from normbench_cli.experiments.profiling.workloads import Contenders, Failure, Place, layer_norms, make_contenders
+from normbench_cli.measure.bytes_moved import moved_bytes, working_set_bytes
+from normbench_cli.measure.cases import LayerCase, calling
+from normbench_cli.measure.peak import Peak, PeakProcess
+from normbench_cli.measure.resident import peak_bytes
+from normbench_cli.measure.solver import reset_solver_statistics, solver_metrics
+from normbench_cli.measure.steadiness import Steadiness, is_noisy
+from normbench_cli.measure.timing import Stopped, Timing, Work, sample_ms, time_interleaved, why_stopped
+
+REFERENCE = "batchnorm"  # the one to which ratios are to be precise
+
+
+class WorkFailed(Exception):
+    """The work of one contender raised an error while it was timed."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        super().__init__(f"{name}: {error}")
+        self.name, self.error = name, error
+
+
+@dataclass
+class Measured:
+    """What was found at one place, by norm.
+
+    moved: bytes that it must move; least_ms: the least time for them.  calibration: the time of a fixed piece of work
+    before, between and after the rounds; calibrations: only that of each round.
+    """
+
+    place: Place
+    timings: dict[str, Timing] = field(default_factory=dict)
+    noisy: dict[str, bool] = field(default_factory=dict)
+    saved: dict[str, int] = field(default_factory=dict)
+    solver: dict[str, Mapping[str, float]] = field(default_factory=dict)
+    peaks: dict[str, Peak] = field(default_factory=dict)
+    moved: dict[str, int] = field(default_factory=dict)
+    least_ms: float | None = None
+    calibration: list[float] = field(default_factory=list)
+    calibrations: list[float] = field(default_factory=list)
+    stopped: Stopped = "rounds"
+    failures: dict[str, Failure] = field(default_factory=dict)
+
+    def limit_fraction(self, norm: str) -> float | None:
+        """The least time over the time taken; None for what must move nothing."""
+        if self.least_ms is None or not self.moved.get(norm):
+            return None
+        return self.least_ms / self.timings[norm].median
+
+
+def measure_place(
+    plan: ProfilePlan,
+    place: Place,
+    seconds: float,
+    beat: Callable[[], object],
+    roofline: Roofline,
+    peaks: PeakProcess,
+) -> Measured:
+    """beat: called between two samples, where it costs no measurement anything."""
+    found = Measured(place)
+    with calling(place.case.call) if place.case else nullcontext():
+        contenders = make_contenders(plan, place)
+        time_contenders(plan, contenders, found, seconds, beat)
+        if plan.memory and place.case:
+            found.peaks = measure_peaks(plan, place.case, contenders, peaks, beat)
+    found.failures = contenders.failures
+    if place.case:
+        find_limit(place.case, contenders, found, roofline)
+    return found
+
+
+def time_contenders(
+    plan: ProfilePlan, contenders: Contenders, found: Measured, seconds: float, beat: Callable[[], object]
+) -> None:
+    """Time those that work; one that fails while it is timed drops out, and the others start again."""
+
+    def sample(work: Work, device: torch.device, repeats: int) -> float:
+        beat()
+        return sample_ms(work, device, repeats)
+
+    while contenders.workloads:
+        steadiness = Steadiness.begin(plan.device)
+        reference = REFERENCE if REFERENCE in contenders.workloads else next(iter(contenders.workloads))
+        for workload in contenders.workloads.values():
+            reset_solver_statistics(workload.model)
+        try:
+            timings = time_interleaved(
+                {name: named(name, workload.step) for name, workload in contenders.workloads.items()},
+                plan.device,
+                rounds=plan.rounds,
+                precision=plan.precision,
+                reference=reference,
+                seconds=seconds,
+                sampler=sample,
+                between=steadiness.after_round,
+            )
+        except WorkFailed as failed:
+            contenders.fail(failed.name, failed.error)
+            continue
+        steadiness.end()
+        found.timings = {timing.name: timing for timing in timings}
+        found.noisy = {timing.name: is_noisy(steadiness, timing) for timing in timings}
+        found.saved = {name: workload.saved_bytes for name, workload in contenders.workloads.items()}
+        found.solver = {name: solver_metrics(workload.model) for name, workload in contenders.workloads.items()}
+        found.calibration, found.calibrations = steadiness.samples, steadiness.between
+        found.stopped = why_stopped(timings, found.timings[reference], plan.precision)
+        return
+
+
+def named(name: str, work: Work) -> Work:
+    """The work, whose errors say whose they are."""
+
+    def call() -> None:
+        try:
+            work()
+        except Exception as error:
+            raise WorkFailed(name, error) from error
+
+    return call
+
+
+def measure_peaks(
+    plan: ProfilePlan, case: LayerCase, contenders: Contenders, peaks: PeakProcess, beat: Callable[[], object]
+) -> dict[str, Peak]:
+    """On an accelerator the allocator counts; on a CPU each layer gets a process of its own."""
+    found = {}
+    for norm in layer_norms(plan):
+        beat()
+        if plan.device.type == "cpu" and norm in contenders.workloads:
+            found[norm] = peaks.measure(norm, case)
+        elif norm in contenders.workloads:
+            found[norm] = Peak(peak_bytes(contenders.workloads[norm].step, plan.device))
+    return found
+
+
+def find_limit(case: LayerCase, contenders: Contenders, found: Measured, roofline: Roofline) -> None:
+    """The bytes that must be moved and the least time for them; measured again if a layer is faster than that."""
+    moved, working_set = moved_bytes(case), working_set_bytes(case)
+    found.moved = {name: 0 if each.does_nothing else moved for name, each in contenders.workloads.items()}
+    working = [timing.median for name, timing in found.timings.items() if found.moved[name]]
+    if working:
+        found.least_ms = roofline.least_ms(moved, working_set)
+        if found.least_ms is not None and found.least_ms > min(working):
+            found.least_ms = roofline.least_ms_again(moved, working_set)

@@ -1,0 +1,131 @@
+"""What a profile measures, and for how long: checked before anything is measured or recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import torch
+
+from normbench_cli import build
+from normbench_cli.build import ResolvedConfig
+from normbench_cli.build.resolution import resolved_amp
+from normbench_cli.config import RunConfig, make_config
+from normbench_cli.device import pick_device
+from normbench_cli.errors import UsageError
+from normbench_cli.measure.cases import CALLS, DTYPES, MEMORY_FORMATS, PASSES, LayerCase
+from normbench_cli.registry import NORMS
+from normbench_cli.registry.spec import suggest
+from normbench_cli.registry.trust import USER
+
+REFERENCES = ("none", "batchnorm")
+SHAPES = ((128, 64, 32, 32), (128, 128, 16, 16), (128, 256, 8, 8), (128, 512, 4, 4))
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ProfilePlan:
+    """What is profiled: configurations that differ in their norm, as layers in some cases, as training steps, or both.
+
+    cases: with the count with which a network calls its norms so.  rounds: each contender is timed once in each.
+    precision: further rounds follow until every ratio is known to this fraction, or until the `seconds` for all
+    comparisons together are over.  memory: whether peaks are measured.
+    """
+
+    configs: tuple[ResolvedConfig, ...]
+    cases: Mapping[LayerCase, int]
+    model: bool
+    rounds: int
+    precision: float | None
+    seconds: float
+    memory: bool = False
+
+    @property
+    def device(self) -> torch.device:
+        return pick_device(self.configs[0].device)
+
+    @property
+    def places(self) -> int:
+        """How many comparisons are made."""
+        return len(self.cases) + self.model
+
+    @property
+    def identity(self) -> list[Any]:
+        """What decides which profiles measure the same, besides the configurations."""
+        shapes = list(dict.fromkeys(case.shape for case in self.cases))
+        labels = [case.label for case in self.cases]
+        usual = [LayerCase(shape).label for shape in shapes]
+        return [shapes, self.model, *([labels] if labels != usual else [])]
+
+
+def plan_profile(
+    norms: Sequence[str],
+    *,
+    settings: Mapping[str, Any] | None = None,
+    shapes: Sequence[Shape] | Mapping[Shape, int] = SHAPES,
+    only: str = "both",
+    rounds: int = 20,
+    precision: float | None = None,
+    seconds: float = 60.0,
+    dtypes: Sequence[str] = ("float32",),
+    memory_formats: Sequence[str] = (),
+    calls: Sequence[str] = ("layer",),
+    passes: Sequence[str] = ("both",),
+    memory: bool = False,
+) -> ProfilePlan:
+    """A checked plan: the norms, each once, after the references `none` and `batchnorm`.
+
+    settings: the other settings of the configurations.  shapes: with counts, if they are those of a network.  only:
+    layers, model or both.  dtypes, memory_formats, calls, passes: layers are measured in each combination, see
+    `measure/cases.py`; the memory format is by default that of the setting channels_last.
+    """
+    if only not in ("layers", "model", "both"):
+        raise UsageError(f"--only {only} is not known", "give layers, model or both")
+    names = dict.fromkeys([*REFERENCES, *map(NORMS.canonical, norms)])
+    configs = [make_config({**(settings or {}), "norm": name}, USER) for name in names]
+    for config in configs:
+        if only != "layers" and config.folds:
+            raise UsageError(f"the training step of {config.model} on graphs is not profiled", "give --only layers")
+    for option, given, known in (
+        ("--dtype", dtypes, DTYPES),
+        ("--memory-format", memory_formats, MEMORY_FORMATS),
+        ("--call", calls, CALLS),
+        ("--pass", passes, PASSES),
+    ):
+        check_words(option, given, known)
+    amp, last = resolved_amp(configs[0]), configs[0].channels_last
+    formats = memory_formats or ("channels_last" if last else "contiguous",)
+    counts = shapes if isinstance(shapes, Mapping) else dict.fromkeys(shapes, 1)
+    cases = {
+        LayerCase(shape, dtype, memory_format if len(shape) == 4 else "contiguous", call, timed, amp): counts[shape]
+        for dtype, memory_format, call, timed in product(dtypes, formats, calls, passes)
+        for shape in counts
+    }
+    return ProfilePlan(
+        configs=tuple(map(resolved_for_layers if only == "layers" else resolved_for_steps, configs)),
+        cases=cases if only != "model" else {},
+        model=only != "layers",
+        rounds=rounds,
+        precision=precision,
+        seconds=seconds,
+        memory=memory,
+    )
+
+
+def check_words(option: str, given: Sequence[str], known: Mapping[str, Any] | Sequence[str]) -> None:
+    for word in given:
+        if word not in known:
+            raise UsageError(f"{option} {word} is not known", suggest(word, list(known)))
+
+
+def resolved_for_layers(config: RunConfig) -> ResolvedConfig:
+    """A layer need not fit the model of the settings, which is not made."""
+    pick_device(config.device)
+    decided = {"amp": resolved_amp(config), "compile": False, "channels_last": bool(config.channels_last)}
+    return ResolvedConfig(**config.to_dict() | decided)
+
+
+def resolved_for_steps(config: RunConfig) -> ResolvedConfig:
+    return build.resolve(config, trial=None)

@@ -1,0 +1,67 @@
+"""What of a profile goes to the database: a run for each contender, with every raw sample."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from normbench_cli.build import ResolvedConfig
+from normbench_cli.experiments.details import details_of
+from normbench_cli.experiments.lifecycle import begin_run
+from normbench_cli.experiments.profiling.measure import Measured
+from normbench_cli.experiments.profiling.plan import ProfilePlan
+from normbench_cli.measure.ratios import count_outliers
+from normbench_cli.store import Store
+
+HARDWARE = ("device_name", "device", "threads", "versions")  # facts that are part of a profile's identity
+
+
+def begin_contender(config: ResolvedConfig, plan: ProfilePlan, store: Store, facts: dict[str, Any]) -> str:
+    """Record a run for a contender.  The hardware is part of a profile's identity."""
+    own, details = details_of(config, facts)
+    identity = [own, *plan.identity, {key: facts[key] for key in HARDWARE}]
+    fingerprint = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+    return begin_run(config, store, facts, kind="profile", fingerprint=fingerprint, details=details)
+
+
+def record_place(store: Store, run_ids: dict[str, str], found: Measured) -> None:
+    """The metrics and samples of all contenders at one place."""
+    at = found.place.condition
+    for name, run_id in run_ids.items():
+        metrics = {f"{metric}@{at}": float(value) for metric, value in metrics_of(found, name).items()}
+        series = {}
+        if name in found.timings:
+            series = {f"step_time_ms@{at}": found.timings[name].samples, f"calibration_ms@{at}": found.calibration}
+        if metrics:
+            store.record(run_id, metrics, series=series)
+
+
+def metrics_of(found: Measured, name: str) -> dict[str, float]:
+    """oom or failed are 1 where a contender could not be measured."""
+    if name in found.failures:
+        return {found.failures[name].status: 1.0}
+    if name not in found.timings:
+        return {}
+    timing, peak = found.timings[name], found.peaks.get(name)
+    optional = {
+        "peak_memory_bytes": peak.bytes if peak else None,
+        "limit_fraction": found.limit_fraction(name),
+    }
+    return {
+        "step_time_ms": timing.median,
+        "saved_activation_bytes": found.saved[name],
+        "warmup_steps": timing.warmup,
+        "outliers": count_outliers(timing.samples),
+        **({peak.status: 1.0} if peak and peak.status != "ok" else {}),
+        **{metric: value for metric, value in optional.items() if value is not None},
+        **found.solver[name],
+    }
+
+
+def end_contender(store: Store, run_id: str, name: str, measured: list[Measured]) -> None:
+    """A contender that could be measured nowhere has failed; elsewhere its run says where it could not."""
+    failures = {each.place.condition: each.failures[name] for each in measured if name in each.failures}
+    message = "; ".join(f"{at}: {failure.status}, {failure.message}" for at, failure in failures.items())
+    nothing = failures and not any(name in each.timings for each in measured)
+    store.end(run_id, "failed" if nothing else "finished", message)

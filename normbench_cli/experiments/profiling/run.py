@@ -1,0 +1,68 @@
+"""A profile from the first contender to the last: measured, recorded and shown place by place."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from normbench_cli import paths
+from normbench_cli.experiments.environment import environment
+from normbench_cli.experiments.lifecycle import Heartbeat, recording_outcome
+from normbench_cli.experiments.profiling.measure import Measured, measure_place
+from normbench_cli.experiments.profiling.plan import ProfilePlan
+from normbench_cli.experiments.profiling.record import begin_contender, end_contender, record_place
+from normbench_cli.experiments.profiling.results import Row, place_columns, result_rows
+from normbench_cli.experiments.profiling.roofline import Roofline
+from normbench_cli.experiments.profiling.threads import thread_facts
+from normbench_cli.experiments.profiling.totals import total_rows
+from normbench_cli.experiments.profiling.workloads import places
+from normbench_cli.measure.peak import PeakProcess
+from normbench_cli.store import Store
+
+Show = Callable[[list[Row]], object]
+
+
+def run_profile(plan: ProfilePlan, store: Store, show: Show = lambda rows: None) -> dict[str, Any]:
+    """Measure everything, record every raw sample, and give the environment, the results, the totals and what is lost.
+
+    show: called with the rows of each place as soon as it is measured.
+    """
+    return profile_contenders(plan, store, show)[1]
+
+
+def profile_contenders(
+    plan: ProfilePlan, store: Store, show: Show = lambda rows: None
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """The recorded run of each norm, and what `run_profile` gives."""
+    paths.set_compile_cache()
+    facts = environment(plan.device) | thread_facts()
+    results: list[Row] = []
+    measured: list[Measured] = []
+    with (
+        recording_outcome(store, lambda run_id: "a profile is not continued: give the command again") as begun,
+        PeakProcess() as peaks,
+    ):
+        run_ids = {
+            config.norm: begun.begin(partial(begin_contender, config, plan, store, facts)) for config in plan.configs
+        }
+        heartbeat = Heartbeat(store, *run_ids.values())
+        roofline = Roofline(facts, plan.device)
+        time_left = plan.seconds
+        for number, place in enumerate(places(plan)):
+            started = time.monotonic()
+            share = time_left / (plan.places - number)
+            found = measure_place(plan, place, share, heartbeat.beat, roofline, peaks)
+            time_left -= min(time.monotonic() - started, share)
+            record_place(store, run_ids, found)
+            heartbeat.recorded()
+            measured.append(found)
+            rows = result_rows(found, place_columns(place, plan.device.type, plan.configs[0].amp))
+            show(rows)
+            results += rows
+        for name, run_id in run_ids.items():
+            end_contender(store, run_id, name, measured)
+    store.flush()
+    lost = [sentence for run_id in run_ids.values() if (sentence := store.lost(run_id))]
+    return run_ids, {"environment": facts, "results": results, "totals": total_rows(measured), "lost": lost}

@@ -1,0 +1,78 @@
+"""The process behind `PeakProcess`: a line of JSON asks for a layer, a fork of this process measures its peak memory.
+
+    python -m normbench_cli.measure.peak_worker [module to load first ...]
+
+It computes nothing itself: a process that has started threads must not be forked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import traceback
+from importlib import import_module
+from typing import Any
+
+import torch
+
+from normbench_cli.measure.cases import LayerCase, calling
+from normbench_cli.measure.failures import status_of
+from normbench_cli.measure.resident import peak_bytes
+from normbench_cli.measure.workloads import layer_workload
+from normbench_cli.registry import NORMS
+
+KILLED_FOR_MEMORY = -signal.SIGKILL  # what Linux does to a process when there is no memory left
+
+
+def main(modules: list[str]) -> None:
+    """Answer until nothing more is asked.  What a layer prints goes to standard error."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for module in modules:
+        import_module(module)
+    for line in sys.stdin:
+        answers.write(json.dumps(measure_in_fork(json.loads(line))) + "\n")
+        answers.flush()
+
+
+def measure_in_fork(job: dict[str, Any]) -> dict[str, Any]:
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        try:
+            with os.fdopen(writer, "w") as out:
+                out.write(json.dumps(measure(job)))
+        except BaseException:
+            traceback.print_exc()
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as answer:
+        text = answer.read()
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if text:
+        found: dict[str, Any] = json.loads(text)
+        return found
+    status = "oom" if ended == KILLED_FOR_MEMORY else "failed"
+    return {"bytes": None, "status": status, "message": f"the process ended with {ended}"}
+
+
+def measure(job: dict[str, Any]) -> dict[str, Any]:
+    """In the fork: make the layer and its data, and measure one step."""
+    try:
+        sys.path[:] = job["path"]
+        torch.set_num_threads(job["threads"])
+        case = LayerCase.from_dict(job["case"])
+        device = torch.device("cpu")
+        with calling(case.call):
+            layer = NORMS.build(job["norm"], num_features=case.shape[1])
+            return {"bytes": peak_bytes(layer_workload(layer, case, device).step, device)}
+    except Exception as error:
+        status, message = status_of(error)
+        return {"bytes": None, "status": status, "message": message}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

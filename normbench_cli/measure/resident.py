@@ -1,0 +1,54 @@
+"""The memory that a piece of work needs at its peak, in this process: the resident size, or an accelerator's own count.
+
+The resident size of a process belongs to all that it has ever done.  So a CPU's peak is measured in a process of its
+own, see `peak.py`, whose allocator gives memory back at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from contextlib import suppress
+from pathlib import Path
+
+import torch
+
+from normbench_cli.device import on_accelerator, peak_memory_bytes, reset_peak_memory
+from normbench_cli.measure.timing import Work
+
+STATUS = Path("/proc/self/status")
+RESET_WITHIN = 2**20  # bytes; where a system does not let a process reset its peak, it stays far above
+# for glibc: every large block is mapped by itself and goes back to the system as soon as it is freed
+RETURN_AT_ONCE = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
+
+
+def peak_bytes(work: Work, device: torch.device) -> int | None:
+    """The most that was allocated during one call above what was before; None where the system does not tell."""
+    work()
+    give_back()
+    if on_accelerator(device):
+        before = torch.accelerator.memory_allocated(device)
+        reset_peak_memory(device)
+        work()
+        return peak_memory_bytes(device) - before
+    if not STATUS.exists():
+        return None
+    reset_peak_memory(device)
+    before = resident_bytes("VmRSS")
+    if resident_bytes("VmHWM") > before + RESET_WITHIN:
+        return None
+    work()
+    return max(0, resident_bytes("VmHWM") - before)
+
+
+def give_back() -> None:
+    """Return memory that is free, but still the process's, to the system."""
+    gc.collect()
+    with suppress(OSError, AttributeError):  # glibc's own
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def resident_bytes(name: str) -> int:
+    """VmRSS or VmHWM of this process."""
+    line = next(line for line in STATUS.read_text().splitlines() if line.startswith(f"{name}:"))
+    return int(line.split()[1]) * 1024
