@@ -9,6 +9,7 @@ import pytest
 from normbench_cli.cli._profile import notes
 from normbench_cli.cli.profile import exit_code, parse_fraction, parse_shape
 from normbench_cli.errors import UsageError
+from normbench_cli.store import Store
 from tests.support import RunCommand
 
 SHORT = ["--rounds", "5", "--budget", "1s", "--no-memory"]
@@ -97,6 +98,17 @@ def test_a_norm_that_does_not_fit_is_incomplete_and_says_why(normbench: RunComma
     assert ended.code == 5
     assert "graphnorm: failed (ValueError: expected (nodes, 4)" in ended.err
     assert "graphnorm failed: ValueError: expected (nodes, 4)" in ended.out
+
+
+def test_what_could_not_be_recorded_is_one_line_after_the_tables(
+    normbench: RunCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Store, "lost", lambda self, run_id: "3 metrics are lost")
+    ended = normbench("profile", "--norm", "none", *TINY, "--json", "-q")
+    assert ended.code == 1
+    assert {row["status"] for row in json.loads(ended.out)["results"]} == {"ok"}
+    lost = "3 metrics are lost; 3 metrics are lost"  # those of `none` and of `batchnorm`
+    assert ended.err == f"normbench: {lost}; keep what was printed, or profile again\n"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,15 @@ def test_a_layer_is_timed_against_batchnorm_and_batchnorm_against_the_calibratio
     assert not any(name.startswith("time_vs_batchnorm") for name in measured.values)
     (own,) = (run for run in recorded_runs(home) if run.id == measured.run_id)
     assert (own.norm, own.kind, own.tag) == ("batchnorm", "profile", "nightly")
+
+
+def test_a_norm_that_fails_everywhere_fails_its_cell_and_elsewhere_gives_what_it_has(store: Store) -> None:
+    """graphnorm takes nodes with features, not images."""
+    cell = NightlyCell("layer", "profile", {"norm": "graphnorm", "device": "cpu"}, ((4, 8, 4, 4),), rounds=5)
+    with pytest.raises(NormbenchError, match="graphnorm could not be measured: "):
+        measure_cell(cell, store)
+    values = measure_cell(replace(cell, shapes=((4, 8, 4, 4), (16, 8))), store)
+    assert set(values) == {"time_vs_batchnorm@16x8", "saved_activation_bytes@16x8"}
 
 
 def test_a_training_step_of_a_model_is_timed(store: Store) -> None:
