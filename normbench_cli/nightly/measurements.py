@@ -40,7 +40,12 @@ def measurement(cell: str, metric: str, unit: str = "", *, deterministic: bool =
         higher_is_better=bool(higher_is_better(base)),
         exact=deterministic and base not in NEVER_EXACT and (KINDS[base] != "solver" or base == metric),
         unit=unit or unit_of_metric(metric),
+        rough=is_rough(metric),
     )
+
+
+def is_rough(metric: str) -> bool:
+    return metric.partition("@")[0] == TIME_VS_CALIBRATION
 
 
 def unit_of_metric(metric: str) -> str:

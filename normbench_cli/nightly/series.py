@@ -21,7 +21,8 @@ Status = Literal[
 class Measurement:
     """One metric of one cell of a nightly suite.
 
-    exact: two nights of the same code agree to the last digit, so that any difference counts.
+    exact: two nights of the same code agree to the last digit, so that any difference counts.  rough: a time that was
+    not measured in turns with what it is compared to.
     """
 
     cell: str
@@ -30,6 +31,7 @@ class Measurement:
     higher_is_better: bool = False
     exact: bool = False
     unit: str = ""
+    rough: bool = False
 
     @property
     def name(self) -> str:

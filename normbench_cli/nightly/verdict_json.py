@@ -12,6 +12,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, get_args
 
+from normbench_cli.nightly.measurements import is_rough
 from normbench_cli.nightly.series import Finding, Measurement, Status
 from normbench_cli.nightly.verdict import Judged, Mute, Verdict
 from normbench_cli.nightly.verdict_line import verdict_line
@@ -102,6 +103,7 @@ def read_findings(listed: Sequence[Mapping[str, Any]]) -> Iterator[Judged]:
             higher_is_better=bool(one["higher_is_better"]),
             exact=bool(one["exact"]),
             unit=text(one["unit"]),
+            rough=is_rough(text(one["metric"])),
         )
         if one["status"] not in STATUSES:
             raise ValueError(f"{one['status']!r:.60} is not a status")

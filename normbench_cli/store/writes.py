@@ -20,6 +20,7 @@ from normbench_cli.store.values import column_problem
 
 METRICS = Base.metadata.tables[Metric.__tablename__]
 SERIES = Base.metadata.tables[SeriesChunk.__tablename__]
+NOT_WRITTEN = {"id", "thinned"}  # columns that a run leaves to the database, and to `thin`
 MEASURED = {"value", "unit", "data", "id"}  # the other columns say which measurement a row is
 
 
@@ -134,7 +135,7 @@ def row_from_json(table: Table, texts: Mapping[str, Any]) -> Row:
         row["recorded_at"] = datetime.fromisoformat(row["recorded_at"])
     if "data" in row:
         row["data"] = base64.b64decode(row["data"], validate=True)
-    needed = {column.name for column in table.columns} - {"id"}
+    needed = {column.name for column in table.columns} - NOT_WRITTEN
     if set(row) != needed:
         raise DamagedValue(f"{table.name}: a row has other columns: {', '.join(sorted(set(row) ^ needed))[:200]}")
     for name, value in row.items():

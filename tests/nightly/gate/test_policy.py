@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from normbench_cli.nightly.gate.policy import AGREE, AGREE_IN_PART, REMEASUREMENTS, policy_for
 from tests.nightly.gate.series_of import measurement
+
+
+def test_a_rough_time_needs_a_larger_change_whatever_a_suite_says() -> None:
+    rough = replace(measurement("time"), rough=True)
+    for own in (None, {"time": 0.01}):
+        assert policy_for(rough, own).smallest(100.0) > 2 * policy_for(measurement("time")).smallest(100.0)  # type: ignore[arg-type]
 
 
 def test_of_an_exact_measurement_any_difference_counts() -> None:
