@@ -87,7 +87,7 @@ POLICIES: dict[Kind, Policy] = {
     "solver": Policy(relative=0.05, absolute=0.01, usual_relative=0.02, usual_absolute=0.005),
 }
 
-# The median step of a training over a fixed piece of work: on a busy machine it varied by 15 % between the nights of one
+# The median step of a training over a fixed piece of work: on a busy machine it varied by 15 % between nights of one
 # code, and by as much between repetitions, because the two suffer differently from what else is running.
 ROUGH_TIME = Policy(relative=0.15, usual_relative=0.08)
 
@@ -96,8 +96,8 @@ def policy_for(measurement: Measurement, minimum_effects: Mapping[Kind, float] |
     """The policy of a measurement.
 
     Of an exact measurement any difference counts.  minimum_effects: by kind, from a suite file; a share of what is
-    expected, of accuracy a difference.  It replaces the one above, for exact measurements too; of rough ones, the larger
-    of the two holds.
+    expected, of accuracy a difference.  It replaces the one above, for exact measurements too; of rough ones, the
+    larger of the two holds.
     """
     kind = measurement.kind
     own = (minimum_effects or {}).get(kind)
