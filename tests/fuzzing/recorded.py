@@ -79,7 +79,7 @@ class Before:
         after = read_rows(path, self.given.damaged)
         if after is None:
             return ["the database can no longer be read"]
-        return [*missing_rows(self.rows, after, words, ended), *self.not_shown(words, ended)]
+        return [*missing_rows(self.rows, after, words, ended, self.given.damage), *self.not_shown(words, ended)]
 
     def not_shown(self, words: list[str], ended: Ended) -> list[str]:
         """Runs that are sound and that `runs list` leaves out."""
@@ -89,9 +89,9 @@ class Before:
         return [f"run {run} is not shown" for table, run in self.rows if table == "runs" and run not in shown]
 
 
-def missing_rows(before: Rows, after: Rows, words: list[str], ended: Ended) -> list[str]:
+def missing_rows(before: Rows, after: Rows, words: list[str], ended: Ended, damage: str = "") -> list[str]:
     """The rows that are gone.  `runs rm` says which runs it removes, a run that is resumed gives up what it will
-    measure again, and `db thin` is for removing raw series."""
+    measure again, `db thin` is for removing raw series, and a repair may remove a row of which a value is damaged."""
     resumed = tuple(word.strip().lower() for word in words if word.strip()) if "--resume" in words else ()
     found = []
     for (table, run), rows in before.items():
@@ -99,7 +99,8 @@ def missing_rows(before: Rows, after: Rows, words: list[str], ended: Ended) -> l
         removed = words[:2] == ["runs", "rm"] and run in ended.out
         replaced = table != "runs" and run.startswith(resumed)
         thinned = table == "samples" and words[:2] == ["db", "thin"]
-        if gone and not (removed or replaced or thinned):
+        unknowable = "--repair" in words and len(gone) == 1 and damage.startswith(f"{table}.")
+        if gone and not (removed or replaced or thinned or unknowable):
             found.append(f"{len(gone)} rows of {table} of run {run} are lost")
     return found
 
