@@ -11,7 +11,7 @@ import torch
 
 from normbench_cli import build
 from normbench_cli.build import ResolvedConfig
-from normbench_cli.build.resolution import resolved_amp
+from normbench_cli.build.resolution import resolved_amp, with_choices
 from normbench_cli.config import RunConfig, make_config
 from normbench_cli.device import pick_device
 from normbench_cli.errors import UsageError
@@ -123,8 +123,7 @@ def check_words(option: str, given: Sequence[str], known: Mapping[str, Any] | Se
 def resolved_for_layers(config: RunConfig) -> ResolvedConfig:
     """A layer need not fit the model of the settings, which is not made."""
     pick_device(config.device)
-    decided = {"amp": resolved_amp(config), "compile": False, "channels_last": bool(config.channels_last)}
-    return ResolvedConfig(**config.to_dict() | decided)
+    return with_choices(config, amp=resolved_amp(config), compile=False, channels_last=bool(config.channels_last))
 
 
 def resolved_for_steps(config: RunConfig) -> ResolvedConfig:
