@@ -129,6 +129,11 @@ class Stopwatch:
         return [(stop - start) / 1e6 for start, stop in zip(marks[::2], marks[1::2], strict=True)]
 
 
+def allocated_bytes(device: torch.device) -> int:
+    """What is allocated on an accelerator now."""
+    return torch.accelerator.memory_allocated(device)
+
+
 def reset_peak_memory(device: torch.device) -> None:
     """Measure the peak from now on: of the accelerator, or on Linux of this process."""
     if on_accelerator(device):

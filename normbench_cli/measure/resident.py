@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from normbench_cli.device import on_accelerator, peak_memory_bytes, reset_peak_memory
+from normbench_cli.device import allocated_bytes, on_accelerator, peak_memory_bytes, reset_peak_memory
 from normbench_cli.measure.timing import Work
 
 STATUS = Path("/proc/self/status")
@@ -27,7 +27,7 @@ def peak_bytes(work: Work, device: torch.device) -> int | None:
     work()
     give_back()
     if on_accelerator(device):
-        before = torch.accelerator.memory_allocated(device)
+        before = allocated_bytes(device)
         reset_peak_memory(device)
         work()
         return peak_memory_bytes(device) - before
