@@ -11,7 +11,7 @@ from normbench_cli import interrupts, store
 from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json
-from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK
+from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError
 
 
 @common_options
@@ -30,6 +30,8 @@ def export(
       normbench db export results --format parquet
       normbench db export popnorm --where norm=popnorm --series
     """
+    if len(dest.parts) > 1 and dest.parts[0].endswith(":"):
+        raise UsageError(f"{dest} is not a folder", "tables are exported to files: give the name of a new folder")
     accepted = store.filter.parse_where(where or [])
     chosen = store.export.parse_format(form)
     with interrupts.raised(), store.Store.open(common.db, write=False) as opened:

@@ -31,7 +31,7 @@ def merge(
 
     Examples:
       normbench db merge laptop.db server.db
-      normbench db merge /mnt/server/normbench --with-checkpoints
+      normbench db merge server/normbench --with-checkpoints
     """
     with interrupts.raised(), store.Store.open(common.db, sweep=False) as opened:
         done = store.merge.merge(opened, others, with_checkpoints=with_checkpoints)

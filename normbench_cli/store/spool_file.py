@@ -3,7 +3,7 @@
 Each line has its length and checksum, so a line that was cut off by a crash is recognized.  The first says which run
 and database it is, and which process writes it::
 
-    0000008c 5f0a1c22 {"spool": 1, "database": "/home/me/normbench.db", "run": "d322c4f1", "host": ..., "pid": ...}
+    0000008c 5f0a1c22 {"spool": 1, "database": "results.db", "run": "d322c4f1", "host": ..., "pid": ...}
     00000211 e07b3f6d {"at": "2026-01-31T12:00:00+00:00", "metrics": [...]}
 """
 

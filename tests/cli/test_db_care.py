@@ -175,3 +175,10 @@ def test_what_waits_to_be_recorded_is_named(normbench: RunCommand, home: Path, m
     assert "not recorded yet: " in checked.out
     assert f" of run {run_id} in " in checked.out
     assert checked.code == 0
+
+
+def test_tables_are_exported_to_a_folder_and_not_to_a_url(normbench: RunCommand, enter: Enter) -> None:
+    enter(0.5, seed=0)
+    ended = normbench("db", "export", "nosuch://x")
+    assert (ended.code, ended.out) == (2, "")
+    assert not Path("nosuch:").exists()
