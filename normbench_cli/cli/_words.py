@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 
 from normbench_cli.errors import UsageError
 
+COMPLETION = "_NORMBENCH_COMPLETE"  # set by a shell that wants words completed, together with what was typed
+TYPED = ({"COMP_WORDS", "COMP_CWORD"}, {"_TYPER_COMPLETE_ARGS"})
 LONGEST = 255  # bytes of a file's name on every system in use; no component has a longer one
 SEPARATORS = re.compile("[/\\\\,=:+]")
+
+
+def ignore_stray_completion() -> None:
+    """Without what was typed, the variable does not come from a shell that completes, and the command runs."""
+    wanted = os.environ.get(COMPLETION, "")
+    if wanted and not wanted.startswith("source_") and not any(names <= os.environ.keys() for names in TYPED):
+        del os.environ[COMPLETION]
 
 
 def check_words(words: Sequence[str]) -> None:

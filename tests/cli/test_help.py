@@ -109,3 +109,12 @@ def test_the_shell_completes(typed: str, offered: str) -> None:
     code = "import sys; sys.argv = ['normbench']; from normbench_cli.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert offered in done.stdout.split()
+
+
+@pytest.mark.parametrize("value", ["complete_bash", "x"])
+def test_a_variable_of_completion_that_no_shell_has_set_is_ignored(value: str) -> None:
+    environment = os.environ | {"_NORMBENCH_COMPLETE": value}
+    code = "import sys; sys.argv = ['normbench', 'list', 'norms']; from normbench_cli.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "popnorm" in done.stdout
