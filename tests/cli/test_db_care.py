@@ -108,6 +108,7 @@ def test_damaged_runs_of_another_database_are_left_out_and_named(
 
 
 def test_tables_are_exported_with_their_types(normbench: RunCommand, home: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
     home.mkdir()
     make_database(home / "normbench.db")
     for form in ("csv", "parquet"):
