@@ -75,6 +75,7 @@ CHANGES = {
     "seed": "1", "amp": "bf16", "iterations": "5",
     "device": "cpu", "compile": "true", "channels_last": "false", "workers": "2", "tag": "a", "note": "b",
     "probes": "2", "checkpoint_epochs": "7", "checkpoint_minutes": "3", "recipe": "digits",
+    "init_gain": "2", "validation": "0.1", "score_test": "end",
 }  # fmt: skip
 
 

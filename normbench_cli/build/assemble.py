@@ -8,7 +8,7 @@ from functools import partial
 import torch
 from torch import nn
 
-from normbench_cli.build.data import load_graphs, load_images
+from normbench_cli.build.data import images_of, load_graphs
 from normbench_cli.build.init import initialize
 from normbench_cli.build.optim import make_optimizer, make_schedule
 from normbench_cli.build.resolved_config import ResolvedConfig
@@ -36,7 +36,7 @@ def make_training(
     if config.compile:
         keep_headers_in_cache()
     torch.manual_seed(config.seed)
-    data = load_images(config.data) if data is None else data
+    data = images_of(config) if data is None else data
     model = make_model(config, data)
     initialize(model, config)
     model.to(device)
@@ -53,6 +53,7 @@ def make_training(
         train=train,
         test=batches(data.test, EVALUATION_BATCH),
         validation=batches(data.validation, EVALUATION_BATCH) if data.validation else None,
+        score_test=config.score_test,
         group_names=data.group_names,
         device=device,
         steps=config.iterations or (config.epochs or 0) * len(train),

@@ -35,7 +35,8 @@ def initialize(model: nn.Module, config: RunConfig) -> None:
     for index, op in enumerate(operations):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(derive(config.seed, "weights", index))
-            set_weight(op, SCHEMES[scheme](torch.empty_like(op.weight, memory_format=torch.contiguous_format)))
+            weight = SCHEMES[scheme](torch.empty_like(op.weight, memory_format=torch.contiguous_format))
+            set_weight(op, weight * config.init_gain if config.init_gain != 1 else weight)
             if op.bias is not None and scheme == "torch":
                 bound = op.weight[0].numel() ** -0.5
                 nn.init.uniform_(op.bias, -bound, bound)

@@ -75,14 +75,14 @@ def finish_epoch(training: Training, epoch: int, meter: EpochMeter) -> Record:
         series |= probed_series
     metrics |= solver_metrics(training.model) | phi_metrics(training.model)
     scores: dict[str, float] = {}
-    for split, batches in (("validation", training.validation), ("test", training.test)):
-        if batches is not None:
-            scores |= {f"{split}/{name}": value for name, value in score(training, batches).items()}
+    for split, batches in training.splits_to_score():
+        scores |= {f"{split}/{name}": value for name, value in score(training, batches).items()}
     training.history.append(scores)
     metrics |= scores
     if training.validation is not None and training.step >= training.steps:
         metrics |= selected_metrics(training.history)
-    metrics["test/accuracy@best"] = max(past["test/accuracy"] for past in training.history)
+    if training.score_test == "epoch":
+        metrics["test/accuracy@best"] = max(past["test/accuracy"] for past in training.history)
     metrics["peak_memory_bytes"] = peak_memory_bytes(training.device)
     metrics |= damage_metrics(training)
     return Record(epoch, training.step, metrics, series)
