@@ -60,9 +60,16 @@ class RunConfig:
     lr: float = setting(0.1, "largest learning rate of the schedule", above=0)
     momentum: float = setting(0.9, "momentum of SGD", least=0, below=1)
     weight_decay: float = setting(5e-4, "L2 penalty on every parameter", least=0)
+    weight_decay_on: Literal["all", "weights"] = setting(
+        "all", "what weight decay touches; weights: neither gamma and beta of norms nor biases", later=True
+    )
+    gamma_init: float = setting(1.0, "initial value of every norm's gamma", later=True)
+    beta_init: float = setting(0.0, "initial value of every norm's beta", later=True)
     schedule: str = setting("cosine", "learning-rate schedule")
-    init: Literal["auto", "torch", "kaiming", "xavier"] = setting(
-        "auto", "initial weights; auto: kaiming for ReLU-like activations, xavier for sigmoid and tanh"
+    init: Literal["auto", "torch", "kaiming", "kaiming_fan_out", "xavier", "torchvision", "lsuv"] = setting(
+        "auto",
+        "initial weights; auto: kaiming for ReLU-like activations, xavier for sigmoid and tanh; "
+        "torchvision: those of its ResNets; lsuv: every operation's output has unit variance on the first batch",
     )
     init_gain: float = setting(1.0, "factor of the initial weights", later=True, above=0)
     validation: float = setting(
@@ -136,7 +143,7 @@ class RunConfig:
             raise UsageError("compile is on, which cross-validation does not support", "drop --compile")
         if self.init not in ("auto", "torch"):
             raise UsageError(f"init is {self.init}, and models for graphs initialize themselves", "drop the setting")
-        for name in ("init_gain", "validation", "score_test"):
+        for name in ("init_gain", "gamma_init", "beta_init", "validation", "score_test"):
             if (value := getattr(self, name)) != DEFAULTS[name]:
                 raise UsageError(f"{name} is {value}, which cross-validation does not support", "drop the setting")
 

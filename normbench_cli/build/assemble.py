@@ -12,6 +12,7 @@ from normbench_cli.build.data import images_of, load_graphs
 from normbench_cli.build.init import initialize
 from normbench_cli.build.optim import make_optimizer, make_schedule
 from normbench_cli.build.resolved_config import ResolvedConfig
+from normbench_cli.build.unit_variance import scale_to_unit_variance
 from normbench_cli.config import RunConfig
 from normbench_cli.device import pick_device
 from normbench_cli.engine.crossval import Curves, FoldPlan, cross_validate
@@ -44,9 +45,12 @@ def make_training(
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     batches = partial(data.batches, device=device, channels_last=bool(config.channels_last), workers=config.workers)
     train = batches(data.train, config.batch_size, shuffle_seed=config.seed)
+    if config.init == "lsuv":
+        scale_to_unit_variance(model, next(iter(train.epoch(1))).inputs, config.init_gain)
     return Training(
         model=model,
         objective=OBJECTIVES.build(config.objective),
+        records_objective=OBJECTIVES.parse(config.objective).entry.name != "erm",
         optimizer=make_optimizer(model, config),
         schedule=make_schedule(config),
         lr=config.lr,

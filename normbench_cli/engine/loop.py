@@ -39,7 +39,8 @@ def fit(training: Training) -> Iterator[Progress | Record | Notice]:
                 training.optimizer, training.lr, training.schedule, progress=training.step / training.steps
             )
             losses, outputs = train_step(training, batch.inputs, batch.labels)
-            meter.add(losses, correct(outputs, batch.labels))
+            minimized = training.minimized if training.records_objective else None
+            meter.add(losses, correct(outputs, batch.labels), minimized)
             training.step += 1
             for probe in training.probes:
                 probe.after_step(training.step)
@@ -82,6 +83,7 @@ def finish_epoch(training: Training, epoch: int, meter: EpochMeter) -> Record:
     if training.validation is not None and training.step >= training.steps:
         metrics |= selected_metrics(training.history)
     if training.score_test == "epoch":
+        # chosen by the test scores themselves, as the papers' code does: documents say so wherever they show it
         metrics["test/accuracy@best"] = max(past["test/accuracy"] for past in training.history)
     metrics["peak_memory_bytes"] = peak_memory_bytes(training.device)
     metrics |= damage_metrics(training)

@@ -24,6 +24,7 @@ class Training(Learner):
     train: Batches
     test: Batches
     steps: int
+    records_objective: bool = False  # the objective's own value, where it is not the mean loss
     validation: Batches | None = None
     score_test: Literal["epoch", "end", "never"] = "epoch"
     group_names: tuple[str, ...] = ()
