@@ -74,7 +74,7 @@ CHANGES = {
     "norm": "none", "act": "tanh", "model": "resnet20:option=B", "data": "digits:size=8", "epochs": "3",
     "objective": "cvar", "batch_size": "8",
     "optimizer": "adam", "lr": "0.2", "momentum": "0", "weight_decay": "0", "schedule": "linear", "init": "torch",
-    "init_gain": "3", "gamma_init": "0.5", "beta_init": "0.5", "weight_decay_on": "weights",
+    "gamma_init": "0.5", "beta_init": "0.5", "weight_decay_on": "weights",
     "seed": "1", "amp": "bf16", "iterations": "5",
     "device": "cpu", "compile": "true", "channels_last": "false", "workers": "2", "tag": "a", "note": "b",
     "probes": "2", "checkpoint_epochs": "7", "checkpoint_minutes": "3", "recipe": "digits",
