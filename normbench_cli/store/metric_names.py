@@ -25,9 +25,9 @@ SUFFIXES = {"_ms": "ms", "_bytes": "bytes", "_s": "s"}
 HIGHER_IS_BETTER = ("accuracy", "worst_group_accuracy", "accuracy_clip_only", "samples_per_s", "limit_fraction")
 LOWER_IS_BETTER = ("loss", "objective", "accuracy_drop", "corruption_error", "mean_corruption_error", "unconverged")
 CAUTIONS = {  # by condition: what a score is that was chosen by itself
-    "best": "is the highest test accuracy of any epoch, chosen by the test scores themselves, so it is optimistic; with "
-    "validation=0.1, test/accuracy@best_average is that of an epoch chosen by held-out data",
-    "curve_best": "is that of the best epoch of the mean curve, chosen by the score that it reports, so it is optimistic",
+    "best": "is the highest test accuracy of any epoch, chosen by the test scores themselves, so it is optimistic; "
+    "with validation=0.1, test/accuracy@best_average is that of an epoch chosen by held-out data",
+    "curve_best": "is that of the mean curve's best epoch, chosen by the score that it reports, so it is optimistic",
     "best_per_fold": "is that of each fold's best epoch, chosen by the score that it reports, so it is optimistic",
 }
 LOWER_UNITS = ("ms", "s", "bytes")  # time and memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -49,7 +49,8 @@ class Scale:
         if self.name == "smoke":
             changes = stand_ins(paper)
         own = {key: value for key, value in suite.scales.get(self.name, {}).items() if key != "seeds"}
-        return make_config(over(over(cell.settings, changes), own) | {"seed": seed}, recorded_in(f"suite {suite.name}"))
+        settings = over(over(cell.settings, changes), own) | {"seed": seed}
+        return config_of(frozenset(settings.items()), f"suite {suite.name}")
 
     def metric(self, cell: Cell) -> str:
         """The metric that is the cell's number: that of the paper, or of the group that stands in for the paper's."""
@@ -66,7 +67,13 @@ def scale_name(text: str) -> ScaleName:
 
 def paper_config(cell: Cell, seed: int) -> RunConfig:
     """The configuration of a cell in the paper."""
-    return make_config({**cell.settings, "seed": seed}, recorded_in("the suite"))
+    return config_of(frozenset({**cell.settings, "seed": seed}.items()), "the suite")
+
+
+@lru_cache(maxsize=4096)
+def config_of(settings: frozenset[tuple[str, Any]], source: str) -> RunConfig:
+    """Cells that show different metrics of a run have the same configuration."""
+    return make_config(dict(settings), recorded_in(source))
 
 
 def shortened(config: RunConfig, fraction: float) -> dict[str, int]:
