@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from normbench_cli.config import IDENTITY, RunConfig, make_config
+from normbench_cli.config import IDENTITY, REGISTRIES, RunConfig, make_config
 from normbench_cli.errors import UsageError
 from normbench_cli.registry import DATASETS, MODELS, Registry
 from normbench_cli.registry.spec import suggest
@@ -70,9 +70,16 @@ def paper_config(cell: Cell, seed: int) -> RunConfig:
     return config_of(frozenset({**cell.settings, "seed": seed}.items()), "the suite")
 
 
-@lru_cache(maxsize=4096)
 def config_of(settings: frozenset[tuple[str, Any]], source: str) -> RunConfig:
-    """Cells that show different metrics of a run have the same configuration."""
+    """Cells that show different metrics of a run have the same configuration, which is made once.  Whether components
+    from outside are trusted may change, so configurations with them are made anew."""
+    given = dict(settings)
+    from_outside = any(name in given and registry.outside(given[name]) for name, registry in REGISTRIES.items())
+    return make_config(given, recorded_in(source)) if from_outside else known_config(settings, source)
+
+
+@lru_cache(maxsize=4096)
+def known_config(settings: frozenset[tuple[str, Any]], source: str) -> RunConfig:
     return make_config(dict(settings), recorded_in(source))
 
 

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from normbench_cli import suites
+from normbench_cli.reporting import files
+from normbench_cli.reporting.reproduction.document import make_document
 from normbench_cli.reporting.writers.markdown import escape
+from normbench_cli.store import Store
+from normbench_cli.suites import Place, Scale
+from tests.reporting.reproduction.test_document import record
 from tests.support import RunCommand
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.]*\w)")
@@ -74,7 +80,23 @@ def study(tmp_path: Path) -> str:
     return "study.toml"
 
 
-def test_every_figure_in_a_page_is_in_the_csv_beside_it_and_the_command_goes_on(
+@pytest.mark.parametrize("scale", [Scale("full"), Scale("short", 0.02)], ids=lambda scale: scale.name)
+def test_every_figure_in_a_page_is_in_the_csv_beside_it(scale: Scale, tmp_path: Path) -> None:
+    chosen = suites.select(["popnorm"])
+    table1 = next(suite for suite in chosen if suite.name == "popnorm/table1")
+    recorded = dict[Place, str]()
+    with Store.open() as store:
+        for seed, accuracy in enumerate((0.9012, 0.9234, 0.9177)):
+            recorded |= record(store, table1, "VGG16/Tanh", "CIFAR10/POP-Norm", {"test/accuracy": accuracy}, seed)
+        document = make_document(store, chosen, scale, recorded, {})
+    md, table = (Path(line).read_text() for line in files.write_files(document, tmp_path, ["md", "csv"], "page"))
+    assert "91.41" in md
+    assert figures_missing(md, table) == []
+    assert figures_missing(md.replace("91.41", "91.42"), table) == ["91.42"]
+
+
+@pytest.mark.slow
+def test_a_page_of_real_runs_has_its_figures_beside_it_and_the_command_goes_on(
     normbench: RunCommand, study: str, tmp_path: Path
 ) -> None:
     command = ["reproduce", study, "--scale", "short", "--budget", "60s", *PAGE]
