@@ -28,9 +28,14 @@ MANY = 1_000_000_000  # nobody waits for more epochs or steps; larger numbers do
 GRID_FIELDS = ("norm", "act", "model", "data", "objective")  # each takes several values, which make a grid
 
 
-def setting(default: Any, sentence: str, *, identity: bool = True, **bounds: Any) -> Any:
-    """A field with its help sentence and its bounds.  identity: whether a different value gives a different result."""
-    return field(default=default, metadata={"help": sentence, "identity": identity, "bounds": Bounds(**bounds)})
+def setting(default: Any, sentence: str, *, identity: bool = True, later: bool = False, **bounds: Any) -> Any:
+    """A field with its help sentence and its bounds.
+
+    identity: whether a different value gives a different result.  later: the setting was added when runs were recorded
+    already; at its default it is left out of the fingerprint, so that theirs stay as they are.
+    """
+    facts = {"help": sentence, "identity": identity, "later": later, "bounds": Bounds(**bounds)}
+    return field(default=default, metadata=facts)
 
 
 @dataclass(frozen=True)
@@ -55,9 +60,23 @@ class RunConfig:
     lr: float = setting(0.1, "largest learning rate of the schedule", above=0)
     momentum: float = setting(0.9, "momentum of SGD", least=0, below=1)
     weight_decay: float = setting(5e-4, "L2 penalty on every parameter", least=0)
+    weight_decay_on: Literal["all", "weights"] = setting(
+        "all", "what weight decay touches; weights: neither gamma and beta of norms nor biases", later=True
+    )
+    gamma_init: float = setting(1.0, "initial value of every norm's gamma", later=True)
+    beta_init: float = setting(0.0, "initial value of every norm's beta", later=True)
     schedule: str = setting("cosine", "learning-rate schedule")
-    init: Literal["auto", "torch", "kaiming", "xavier"] = setting(
-        "auto", "initial weights; auto: kaiming for ReLU-like activations, xavier for sigmoid and tanh"
+    init: Literal["auto", "torch", "kaiming", "kaiming_fan_out", "xavier", "torchvision", "lsuv"] = setting(
+        "auto",
+        "initial weights; auto: kaiming for ReLU-like activations, xavier for sigmoid and tanh; "
+        "torchvision: those of its ResNets; lsuv: every operation's output has unit variance on the first batch",
+    )
+    init_gain: float = setting(1.0, "factor of the initial weights", later=True, above=0)
+    validation: float = setting(
+        0.0, "fraction of the training set that is held out and scored as validation set", later=True, least=0, below=1
+    )
+    score_test: Literal["epoch", "end", "never"] = setting(
+        "epoch", "when the test set is scored: after every epoch, at the end, never", later=True
     )
     seed: int = setting(0, "seed of initial weights, data order and all other randomness", least=0, most=LARGEST_SEED)
     amp: Literal["auto", "off", "bf16", "fp16"] = setting(
@@ -124,6 +143,9 @@ class RunConfig:
             raise UsageError("compile is on, which cross-validation does not support", "drop --compile")
         if self.init not in ("auto", "torch"):
             raise UsageError(f"init is {self.init}, and models for graphs initialize themselves", "drop the setting")
+        for name in ("init_gain", "gamma_init", "beta_init", "validation", "score_test"):
+            if (value := getattr(self, name)) != DEFAULTS[name]:
+                raise UsageError(f"{name} is {value}, which cross-validation does not support", "drop the setting")
 
     def _set(self, name: str, value: Any) -> None:
         """Replace a value by its canonical form; only while the config is made, because it is frozen afterwards."""
@@ -134,7 +156,9 @@ class RunConfig:
 
         made_of: digests of the data and of components from outside, where there are any (experiments/identity.py).
         """
-        matters = {name: getattr(self, name) for name in IDENTITY} | ({"made_of": made_of} if made_of else {})
+        values = {name: getattr(self, name) for name in IDENTITY}
+        matters = {name: value for name, value in values.items() if name not in LATER or value != DEFAULTS[name]}
+        matters |= {"made_of": made_of} if made_of else {}
         text = json.dumps(matters, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -146,6 +170,7 @@ FIELDS: dict[str, Field[Any]] = {f.name: f for f in fields(RunConfig)}
 TYPES: dict[str, Any] = {name: kind for name, kind in get_type_hints(RunConfig).items() if name in FIELDS}
 DEFAULTS: dict[str, Any] = {name: f.default for name, f in FIELDS.items()}
 IDENTITY = tuple(name for name, f in FIELDS.items() if f.metadata["identity"])
+LATER = tuple(name for name, f in FIELDS.items() if f.metadata["later"])
 
 
 def make_config(values: Mapping[str, Any], trust: Trust = NOBODY) -> RunConfig:

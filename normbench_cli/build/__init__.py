@@ -15,7 +15,7 @@ the one that was trained.  The parts:
     network_checks.py   what cannot work in a network, found before anything is allocated
     compile_trial.py    whether compiling the model makes training steps faster on this machine
     assemble.py         make_training, make_model, cross_validation
-    init.py             initial weights
+    init.py             initial weights; unit_variance.py: those that depend on the first batch
     optim.py            the optimizer and the learning-rate schedule
     data.py             data sets, kept in memory for all runs of a grid; data_digest.py tells them apart
 """

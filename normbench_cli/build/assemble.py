@@ -8,10 +8,11 @@ from functools import partial
 import torch
 from torch import nn
 
-from normbench_cli.build.data import load_graphs, load_images
+from normbench_cli.build.data import images_of, load_graphs
 from normbench_cli.build.init import initialize
 from normbench_cli.build.optim import make_optimizer, make_schedule
 from normbench_cli.build.resolved_config import ResolvedConfig
+from normbench_cli.build.unit_variance import scale_to_unit_variance
 from normbench_cli.config import RunConfig
 from normbench_cli.device import pick_device
 from normbench_cli.engine.crossval import Curves, FoldPlan, cross_validate
@@ -36,7 +37,7 @@ def make_training(
     if config.compile:
         keep_headers_in_cache()
     torch.manual_seed(config.seed)
-    data = load_images(config.data) if data is None else data
+    data = images_of(config) if data is None else data
     model = make_model(config, data)
     initialize(model, config)
     model.to(device)
@@ -44,15 +45,19 @@ def make_training(
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     batches = partial(data.batches, device=device, channels_last=bool(config.channels_last), workers=config.workers)
     train = batches(data.train, config.batch_size, shuffle_seed=config.seed)
+    if config.init == "lsuv":
+        scale_to_unit_variance(model, next(iter(train.epoch(1))).inputs, config.init_gain)
     return Training(
         model=model,
         objective=OBJECTIVES.build(config.objective),
+        records_objective=OBJECTIVES.parse(config.objective).entry.name != "erm",
         optimizer=make_optimizer(model, config),
         schedule=make_schedule(config),
         lr=config.lr,
         train=train,
         test=batches(data.test, EVALUATION_BATCH),
         validation=batches(data.validation, EVALUATION_BATCH) if data.validation else None,
+        score_test=config.score_test,
         group_names=data.group_names,
         device=device,
         steps=config.iterations or (config.epochs or 0) * len(train),

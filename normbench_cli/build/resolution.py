@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from normbench_cli.build.assemble import make_model
 from normbench_cli.build.compile_trial import compile_pays_off
-from normbench_cli.build.data import load_data, load_images, loaded_data
+from normbench_cli.build.data import images_of, load_data, loaded_data
 from normbench_cli.build.network_checks import (
     check_groups,
     check_memory,
@@ -47,10 +47,10 @@ def check(config: RunConfig) -> None:
     check_schedule(make_schedule(config), config.schedule)
     if isinstance(data, GraphData):
         assign_folds(data.labels, config.folds, config.seed)
-    elif config.batch_size > len(data.train):
+    elif config.batch_size > (examples := len(images_of(config).train)):
         raise UsageError(
-            f"batch_size is {config.batch_size}, and {config.data} has {len(data.train)} examples to train with",
-            f"give at most {len(data.train)}",
+            f"batch_size is {config.batch_size}, and {config.data} has {examples} examples to train with",
+            f"give at most {examples}",
         )
 
 
@@ -99,7 +99,7 @@ def needs_compile_trial(config: RunConfig) -> bool:
     if config.compile is not None or config.folds:
         return False
     examples = (config.iterations or 0) * config.batch_size
-    examples = examples or (config.epochs or 0) * len(load_images(config.data).train)
+    examples = examples or (config.epochs or 0) * len(images_of(config).train)
     operations = 3 * meta_forward(config).operations * examples  # a backward pass costs two forward passes
     return compiling_pays(pick_device(config.device), operations)
 

@@ -39,7 +39,8 @@ def fit(training: Training) -> Iterator[Progress | Record | Notice]:
                 training.optimizer, training.lr, training.schedule, progress=training.step / training.steps
             )
             losses, outputs = train_step(training, batch.inputs, batch.labels)
-            meter.add(losses, correct(outputs, batch.labels))
+            minimized = training.minimized if training.records_objective else None
+            meter.add(losses, correct(outputs, batch.labels), minimized)
             training.step += 1
             for probe in training.probes:
                 probe.after_step(training.step)
@@ -75,14 +76,15 @@ def finish_epoch(training: Training, epoch: int, meter: EpochMeter) -> Record:
         series |= probed_series
     metrics |= solver_metrics(training.model) | phi_metrics(training.model)
     scores: dict[str, float] = {}
-    for split, batches in (("validation", training.validation), ("test", training.test)):
-        if batches is not None:
-            scores |= {f"{split}/{name}": value for name, value in score(training, batches).items()}
+    for split, batches in training.splits_to_score():
+        scores |= {f"{split}/{name}": value for name, value in score(training, batches).items()}
     training.history.append(scores)
     metrics |= scores
     if training.validation is not None and training.step >= training.steps:
         metrics |= selected_metrics(training.history)
-    metrics["test/accuracy@best"] = max(past["test/accuracy"] for past in training.history)
+    if training.score_test == "epoch":
+        # chosen by the test scores themselves, as the papers' code does: documents say so wherever they show it
+        metrics["test/accuracy@best"] = max(past["test/accuracy"] for past in training.history)
     metrics["peak_memory_bytes"] = peak_memory_bytes(training.device)
     metrics |= damage_metrics(training)
     return Record(epoch, training.step, metrics, series)

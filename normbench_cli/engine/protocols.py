@@ -127,6 +127,15 @@ class ImageData(Data, Protocol):
         ...
 
 
+@runtime_checkable
+class HoldsOut(Protocol):
+    """A data set that can hold out a part of its training set as its validation set."""
+
+    def hold_out(self, fraction: float, seed: int) -> ImageData:
+        """The data set with another training set and a validation set; equal arguments give equal sets."""
+        ...
+
+
 class FoldData(Protocol):
     """Labelled graphs on a device, of which any may be put together to a batch."""
 

@@ -25,6 +25,7 @@ class Learner:
     device: torch.device
     amp: str = "off"
     compiled_for: tuple[int, ...] | None = None  # the shape of a training batch, if the model is to be compiled
+    minimized: Tensor | None = field(default=None, init=False)  # the objective's value at the last step
     forward: Callable[[Inputs], Tensor] = field(init=False)  # the model, compiled or not
     scaler: torch.amp.GradScaler = field(init=False)
 
@@ -53,7 +54,9 @@ def train_step(learner: Learner, inputs: Inputs, labels: Tensor) -> tuple[Tensor
     learner.optimizer.zero_grad(set_to_none=True)
     outputs = learner.logits(inputs)
     losses = F.cross_entropy(outputs, labels, reduction="none")
-    learner.scaler.scale(learner.objective(losses)).backward()
+    minimized = learner.objective(losses)
+    learner.scaler.scale(minimized).backward()
+    learner.minimized = minimized.detach()
     learner.scaler.step(learner.optimizer)
     learner.scaler.update()
     return losses.detach(), outputs.detach()

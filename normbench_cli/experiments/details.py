@@ -9,7 +9,7 @@ from normbench_cli import build
 from normbench_cli.config import RunConfig
 from normbench_cli.experiments.checkout_diff import checkout_diff
 from normbench_cli.experiments.environment import PACKAGE
-from normbench_cli.experiments.identity import made_of, sources_of, specs_of
+from normbench_cli.experiments.identity import made_of, revisions_of, sources_of, specs_of
 
 
 def details_of(config: RunConfig, environment: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -19,6 +19,8 @@ def details_of(config: RunConfig, environment: Mapping[str, Any]) -> tuple[str, 
     details: dict[str, Any] = {"data": loaded.describe()}
     if sources:
         details["sources"] = {name: source._asdict() for name, source in sources.items()}
+    if revisions := revisions_of(config):
+        details["revisions"] = revisions
     if environment["git_dirty"] and (diff := checkout_diff(PACKAGE)):
         details["diff"] = diff
-    return config.fingerprint(made_of(loaded.identity, sources)), details
+    return config.fingerprint(made_of(loaded.identity, sources, revisions_of(config))), details

@@ -24,6 +24,7 @@ from normbench_cli.reporting.run_details import run_details
 from normbench_cli.reporting.selection import Selection, select_runs
 from normbench_cli.store import Store
 from normbench_cli.store.errors import SEE_CHECK, NoDatabase
+from normbench_cli.store.metric_names import cautions
 from normbench_cli.store.queries import metrics_frame
 
 DEFAULT_METRICS = (
@@ -116,6 +117,7 @@ def report_of(store: Store, query: ReportQuery) -> Report:
     notes = [
         *make_notes(selection, summary, point),
         *comparison_notes(comparisons, query),
+        *cautions(metrics),
         *common_note(selection),
         *data_note(selection.details),
         *remark_notes(selection.details, len(run_ids)),

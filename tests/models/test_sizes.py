@@ -204,3 +204,21 @@ def check_one_graph(net: nn.Module, size: int) -> None:
     compiled = torch.compile(net, backend="aot_eager", fullgraph=True)
     compiled(torch.randn(4, 3, size, size)).sum().backward()
     assert all(p.grad is not None for p in net.parameters() if p.requires_grad)
+
+
+@pytest.mark.parametrize(("norm", "more"), [("batchnorm", 9), ("popnorm", 9), ("weightnorm", 0), ("ws+gn", 9)])
+def test_every_shortcut_may_have_a_norm_of_its_own(norm: str, more: int) -> None:
+    plain, normalized = (MODELS.build(spec, norm=norm) for spec in ("resnet20", "resnet20:shortcut=normalized"))
+    counts = [sum(p.ndim == 1 for p in net.parameters()) for net in (plain, normalized)]
+    assert counts[1] - counts[0] == 2 * more
+    assert normalized.stages[0][0].shortcut(torch.randn(4, 16, 8, 8)).std() < 1.1
+
+
+def test_a_shortcut_is_added_in_front_of_the_activation_or_behind_it() -> None:
+    before, after = (
+        MODELS.build(f"resnet20:join={join}", norm="none").stages[0][0] for join in ("before_act", "after_act")
+    )
+    after.load_state_dict(before.state_dict())
+    x = torch.randn(2, 16, 8, 8)
+    torch.testing.assert_close(before(x), (before.branch(x) + x).relu())
+    torch.testing.assert_close(after(x), before.branch(x).relu() + x)

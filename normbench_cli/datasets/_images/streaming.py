@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import torch
@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader, Sampler
 
 from normbench_cli.datasets._images.batches import ImageBatch, ImageBatches, Standardize
 from normbench_cli.datasets._images.files import BatchReader, DamagedImage, ImageFiles, Item, Key, OnDamage
+from normbench_cli.datasets._images.held_out import held_out
 from normbench_cli.device import on_accelerator
 from normbench_cli.errors import NormbenchError
 
@@ -43,6 +44,11 @@ class StreamedImages:
     def shape(self) -> tuple[int, ...]:
         """Of one input: channels, height, width."""
         return self.channels, self.train.size, self.train.size
+
+    def hold_out(self, fraction: float, seed: int) -> StreamedImages:
+        """With a part of the training set as validation set, which is transformed as the test set is."""
+        kept, held = held_out(self.train.labels, fraction, seed)
+        return replace(self, train=self.train.part(kept), validation=self.train.part(held, like=self.test))
 
     def batches(
         self,
