@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import Field, asdict, dataclass, field, fields
 from typing import Any, Literal, get_type_hints
 
-from normbench_cli.errors import UsageError
 from normbench_cli import recipes
+from normbench_cli.errors import UsageError
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES, Registry
 from normbench_cli.registry.bounds import Bounds
 from normbench_cli.registry.spec import read_value, split_spec, suggest
@@ -45,7 +45,7 @@ class RunConfig:
     objective: str = setting("erm", "what training minimizes")
     recipe: str = setting(
         "",
-        "named settings, or the path of a .toml with some, overridden by the others; by default the recipe of the data set",
+        "named settings, or a .toml file of them, overridden by the others; by default the recipe of the data set",
         identity=False,
     )
     epochs: int | None = setting(None, "passes over the training set", least=1, most=MANY)

@@ -33,7 +33,9 @@ def read_experiment(path: str | Path, allow: str | Iterable[str] = ()) -> Experi
     allow: packages outside normbench that its specs may load, besides those that the user has allowed for good.
     """
     if not str(path).endswith(SUFFIX):
-        raise UsageError(f"'{path}' is not an experiment", "give a .toml file; name a norm by --norm, a model by --model")
+        raise UsageError(
+            f"'{path}' is not an experiment", "give a .toml file; name a norm by --norm, a model by --model"
+        )
     file = read_toml(expanded(str(path)), "an experiment")
     if is_suite(file.content):
         raise UsageError(f"{path} is a suite", f"run it by `normbench reproduce {path}`")

@@ -1,8 +1,8 @@
 """A recipe of the user's own: a TOML file like those in normbench_cli/recipes, named by its path.
 
-    summary, paper          words
-    [settings]              of every run
-    [[exceptions]]          norm, and further settings for that norm
+summary, paper          words
+[settings]              of every run
+[[exceptions]]          norm, and further settings for that norm
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from normbench_cli.paths import expanded
 from normbench_cli.recipes import Recipe, is_file
 from normbench_cli.registry.spec import suggest
 from normbench_cli.registry.trust import Trust, recorded_in
-from normbench_cli.toml_file import TomlFile, read_toml
+from normbench_cli.toml_file import Key, TomlFile, read_toml
 
 KEYS = ("summary", "paper", "settings", "exceptions")
 
@@ -63,7 +63,7 @@ def check_kind(key: str, value: Any) -> None:
         raise UsageError(f"{key} is {value!r}", f"write {how}")
 
 
-def read_settings(file: TomlFile, place: tuple[str | int, ...], given: Mapping[str, Any], trust: Trust) -> dict[str, Any]:
+def read_settings(file: TomlFile, place: tuple[Key, ...], given: Mapping[str, Any], trust: Trust) -> dict[str, Any]:
     """The settings of a table, one value each."""
     found: dict[str, Any] = {}
     for key, value in given.items():

@@ -108,7 +108,7 @@ def train(
         if others:
             raise UsageError(
                 f"--resume continues a run with the run's own configuration, but {others[0]} is given",
-                "drop it",
+                "drop the file" if others[0] == experiment else "drop that option",
             )
         return resume_run(resume, common, force=force)
     if force:
