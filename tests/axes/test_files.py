@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from normbench_cli import recipes
-from normbench_cli.axes.experiment import Experiment, make_experiment
+from normbench_cli.axes.experiment import ORDER, Experiment, make_experiment
 from normbench_cli.axes.experiment_file import read_experiment
 from normbench_cli.axes.recipe_file import read_recipe
 from normbench_cli.axes.saving import as_toml, save_experiment
-from normbench_cli.config import make_config
+from normbench_cli.axes.values import SEVERAL
+from normbench_cli.config import GRID_FIELDS, make_config
 from normbench_cli.errors import NormbenchError, UsageError
 
+PAGE = recipes.FOLDER.parent / "docs" / "experiments.md"
 HEAD = "# mine\n\nnorm = [\n  'bn',\n  'popnorm',\n]\n"  # six lines
 RECIPE = """
 summary = "mine"
@@ -89,6 +92,7 @@ def test_a_file_loads_only_packages_that_the_user_allows(tmp_path: Path, monkeyp
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 
 
+@settings(max_examples=30)
 @given(
     lr=st.sampled_from(["0.1", "0.1,1e-5", "log:0.01..1/3", "0.1..0.3/3,1"]),
     batch_size=st.lists(st.integers(1, 1024), min_size=1, max_size=3),
@@ -98,8 +102,8 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str
     note=TEXTS,
     compiled=st.booleans(),
 )
-def test_what_is_saved_is_read_again_as_the_same_experiment(compiled: bool, **settings: object) -> None:
-    experiment = make_experiment({**settings, "compile": compiled})
+def test_what_is_saved_is_read_again_as_the_same_experiment(compiled: bool, **given: object) -> None:
+    experiment = make_experiment({**given, "compile": compiled})
     Path("saved.toml").write_text(as_toml(experiment, "saved.toml"), encoding="utf-8")
     assert read_experiment("saved.toml").values == experiment.values
 
@@ -131,6 +135,16 @@ def test_a_recipe_of_ones_own_gives_way_to_settings_and_has_exceptions() -> None
     ).fingerprint()  # fmt: skip
     Path("mine.toml").unlink()
     assert make_config(bn.to_dict()) == bn  # as it is recorded, the file is not needed
+
+
+def test_the_files_of_the_page_are_read_and_its_order_is_the_one_of_the_cells() -> None:
+    page = PAGE.read_text()
+    experiment, recipe = re.findall(r"```toml\n(.*?)```", page, re.S)
+    assert len(read(experiment).cells()) == 5 * 5 * 3
+    Path("mine.toml").write_text(recipe)
+    assert make_experiment({"recipe": "mine.toml", "norm": "none"}).configs()[0].lr == 0.01
+    others = [name for name in ORDER if name in SEVERAL and name not in (*GRID_FIELDS, "seed")]
+    assert f"in the order {', '.join(others)}; the seed varies fastest" in " ".join(page.split())
 
 
 def test_a_recipe_file_is_not_silently_ignored_where_it_is_not_read() -> None:

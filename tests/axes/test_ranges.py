@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from normbench_cli.axes.ranges import is_range, read_range, read_whole_range
@@ -30,6 +30,7 @@ def test_a_range_is_its_numbers(text: str, numbers: list[float]) -> None:
     assert read_range(text, "lr") == numbers
 
 
+@settings(max_examples=50)
 @given(ENDS, ENDS, st.integers(2, 50), st.booleans())
 def test_a_range_has_both_ends_and_equal_steps(first: float, last: float, count: int, log: bool) -> None:
     if first == last:

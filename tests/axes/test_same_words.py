@@ -102,13 +102,13 @@ def agree(given: dict[str, Any], zipped: list[list[str]]) -> list[str]:
     return found
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(CROSSED)
 def test_crossed_axes(given: dict[str, Any]) -> None:
     agree(given, [])
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(CROSSED, st.data())
 def test_zipped_axes(given: dict[str, Any], data: st.DataObject) -> None:
     count = data.draw(st.integers(2, 4))
