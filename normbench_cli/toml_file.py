@@ -32,7 +32,7 @@ class TomlFile:
     def line_of(self, keys: Sequence[Key]) -> int:
         """The line on which a key's statement begins: the first one that a beginning of the file needs to have the key.
         Zero if there is none."""
-        lines = self.text.splitlines()[:MOST_LINES]
+        lines = self.text.split("\n")[:MOST_LINES]
         after = 0
         for end in range(1, len(lines) + 1):
             try:

@@ -34,7 +34,8 @@ def read_experiment(path: str | Path, allow: str | Iterable[str] = ()) -> Experi
     """
     if not str(path).endswith(SUFFIX):
         raise UsageError(
-            f"'{path}' is not an experiment", "give a .toml file; name a norm by --norm, a model by --model"
+            f"'{path}' is not an experiment",
+            "give a .toml file, or an option such as --norm; separate values by commas",
         )
     file = read_toml(expanded(str(path)), "an experiment")
     if is_suite(file.content):

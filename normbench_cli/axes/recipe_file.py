@@ -7,7 +7,7 @@ summary, paper          words
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,26 +23,26 @@ from normbench_cli.toml_file import Key, TomlFile, read_toml
 KEYS = ("summary", "paper", "settings", "exceptions")
 
 
-def settled(values: Mapping[str, Any]) -> dict[str, Any]:
+def settled(values: Mapping[str, Any], allow: str | Iterable[str] = ()) -> dict[str, Any]:
     """A cell's settings over those of the recipe file that it names: a value for every field, so that the file is not
     needed again.  Other cells stay as they are."""
     path = values.get("recipe") or ""
     if not is_file(path):
         return dict(values)
-    recipe = read_recipe(expanded(path))
+    recipe = read_recipe(expanded(path), allow)
     base = recipe.settings_for(values.get("norm") or recipe.settings.get("norm") or DEFAULTS["norm"])
     return DEFAULTS | lengths_replaced(base, values) | dict(values)
 
 
-def read_recipe(path: Path) -> Recipe:
-    """The recipe in a file, checked."""
+def read_recipe(path: Path, allow: str | Iterable[str] = ()) -> Recipe:
+    """The recipe in a file, checked.  allow: packages outside normbench that its specs may load."""
     file = read_toml(path, "a recipe")
     for key, value in file.content.items():
         with file.naming(key):
             if key not in KEYS:
                 raise UsageError(f"there is no '{key}' in a recipe", suggest(key, list(KEYS)))
             check_kind(key, value)
-    trust = recorded_in(str(path))
+    trust = recorded_in(str(path), allow)
     exceptions = file.content.get("exceptions", [])
     for number, exception in enumerate(exceptions):
         if "norm" not in exception:

@@ -46,7 +46,7 @@ def train(
     "0-9".  settings: any other setting of a run, as in `normbench train`: a value, several, or a range as text.  zip:
     axes that advance together, such as [("lr", "batch_size")].
     db: a path or an SQLAlchemy URL; None means NORMBENCH_DB or the database in the home folder.
-    allow: packages that the experiment file may load components from.
+    allow: packages that files of experiments and recipes may load components from.
     on_event: called with everything that happens, see `normbench_cli.experiments.events`.
 
     >>> results = nb.train(norm=["batchnorm", "augnorm:phi=1.5"], lr="log:0.01..1/5", seeds=range(3), epochs=5)
@@ -57,7 +57,7 @@ def train(
     asked = make_experiment(given, zip)
     if experiment is not None:
         asked = read_experiment(experiment, allow).overridden(asked)
-    cells = plan_grid(asked.configs(), db, rerun=rerun)
+    cells = plan_grid(asked.configs(allow), db, rerun=rerun)
     trained = iter(run_grid(cells, db, on_event) if any(cell.due for cell in cells) else ())
     if all(cell.due for cell in cells):
         return list(trained)

@@ -71,7 +71,7 @@ def test_an_error_names_file_line_and_key(line: str, says: str) -> None:
 def test_a_file_that_is_none_is_refused() -> None:
     with pytest.raises(UsageError, match=r"mine\.toml has no settings"):
         read("# nothing")
-    with pytest.raises(UsageError, match=r"'popnorm' is not an experiment; give a \.toml file; name a norm by --norm"):
+    with pytest.raises(UsageError, match=r"'popnorm' is not an experiment; give a \.toml file, or an option such as"):
         read_experiment("popnorm")
     with pytest.raises(NormbenchError, match=r"gone\.toml cannot be read: No such file"):
         read_experiment("gone.toml")
@@ -87,6 +87,10 @@ def test_a_file_loads_only_packages_that_the_user_allows(tmp_path: Path, monkeyp
     Path("recipe.toml").write_text("[settings]\nact = 'of_a_stranger:Act'\n")
     with pytest.raises(NormbenchError, match=r"recipe\.toml asks for the activation 'of_a_stranger:Act'"):
         make_experiment({"recipe": "recipe.toml"}).configs()
+    (tmp_path / "of_a_friend.py").write_text("from torch import nn\n\n\nclass Act(nn.ReLU):\n    pass\n")
+    Path("recipe.toml").write_text("[settings]\nact = 'of_a_friend:Act'\n")
+    (config,) = make_experiment({"recipe": "recipe.toml"}).configs(allow="of_a_friend")
+    assert config.act == "of_a_friend:Act"
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
