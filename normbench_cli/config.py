@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import Field, asdict, dataclass, field, fields
 from typing import Any, Literal, get_type_hints
 
+from normbench_cli import recipes
 from normbench_cli.errors import UsageError
-from normbench_cli.recipes import find as find_recipe
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES, Registry
 from normbench_cli.registry.bounds import Bounds
 from normbench_cli.registry.spec import read_value, split_spec, suggest
@@ -25,6 +25,7 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "schedule": SCHEDULES,
 }
 MANY = 1_000_000_000  # nobody waits for more epochs or steps; larger numbers do not fit everywhere
+LENGTHS = {"epochs": "iterations", "iterations": "epochs"}  # each replaces the other
 GRID_FIELDS = ("norm", "act", "model", "data", "objective")  # each takes several values, which make a grid
 
 
@@ -48,7 +49,9 @@ class RunConfig:
     data: str = setting("digits", "data set")
     objective: str = setting("erm", "what training minimizes")
     recipe: str = setting(
-        "", "named settings, overridden by the others; by default the recipe of the data set", identity=False
+        "",
+        "named settings, or a .toml file of them, overridden by the others; by default the recipe of the data set",
+        identity=False,
     )
     epochs: int | None = setting(None, "passes over the training set", least=1, most=MANY)
     iterations: int | None = setting(None, "training steps, instead of epochs", least=1, most=MANY)
@@ -205,14 +208,21 @@ def with_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
         name = DATASETS.find(data).facts.recipe
     if not name:
         return dict(values)
-    base = find_recipe(name).settings_for(values.get("norm") or DEFAULTS["norm"]) | {"recipe": name}
+    if recipes.is_file(name):  # its settings are among the values already, see axes/recipe_file.py
+        if not {*FIELDS} - LENGTHS.keys() <= values.keys():
+            raise UsageError(f"recipe {name} is a file, which is read by `train` alone", "name one of `list recipes`")
+        return dict(values)
+    base = recipes.find(name).settings_for(values.get("norm") or DEFAULTS["norm"]) | {"recipe": name}
     if not values.get("recipe"):
         base.pop("data", None)
         values = {key: value for key, value in values.items() if key != "recipe"}
-    for given, other in (("epochs", "iterations"), ("iterations", "epochs")):
-        if values.get(given) is not None:
-            base.pop(other, None)
-    return base | dict(values)
+    return lengths_replaced(base, values) | dict(values)
+
+
+def lengths_replaced(base: Mapping[str, Any], by: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings without the length in epochs if iterations are given in its place, and the other way round."""
+    replaced = {other for given, other in LENGTHS.items() if by.get(given) is not None}
+    return {name: value for name, value in base.items() if name not in replaced}
 
 
 def read_assignments(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:

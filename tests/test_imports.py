@@ -32,6 +32,8 @@ ANYONE = {
     "printable",
     "local_time",
     "version",
+    "axes",
+    "toml_file",
     "__init__",
 }
 COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions", "schedules"}

@@ -28,6 +28,11 @@ SCALES = {
     "short": "the paper's grid on a shortened schedule: {fraction:g} of its length",
     "smoke": "stand-ins for data and networks, a few steps: nothing here says anything about the paper",
 }
+SCALES_OF_NO_PAPER = {
+    "full": "the settings as they are written",
+    "short": "a schedule that is shortened to {fraction:g} of its length",
+    "smoke": "stand-ins for data and networks, a few steps",
+}
 LONGEST_REMARK = 20  # characters; longer ones stand below the table, once
 COLUMNS = ("row", "column", "published", "ours", "difference", "in sd", "n", "s a run", "faithful", "remark")
 CLAIM_COLUMNS = ("claim", "where", "verdict", "test", "n")
@@ -133,7 +138,8 @@ def published_text(published: Published | None) -> str:
 
 
 def notes_of(suite: Suite, scale: Scale, cells: Sequence[SuiteCell]) -> Iterator[str]:
-    yield f"Scale {scale.name}: {SCALES[scale.name].format(fraction=scale.fraction)}."
+    words = (SCALES if suite.paper else SCALES_OF_NO_PAPER)[scale.name]
+    yield f"Scale {scale.name}: {words.format(fraction=scale.fraction)}."
     over = "folds (ddof=0)" if suite.over == "folds" else "seeds (ddof=1)"
     yield f"± is the sd over {over}; `in sd` is the difference in units of the pooled sd, where both are known."
     yield from cautions(scale.metric(cell) for cell in cells)
