@@ -28,9 +28,11 @@ MANY = 1_000_000_000  # nobody waits for more epochs or steps; larger numbers do
 GRID_FIELDS = ("norm", "act", "model", "data", "objective")  # each takes several values, which make a grid
 
 
-def setting(default: Any, sentence: str, *, identity: bool = True, **bounds: Any) -> Any:
-    """A field with its help sentence and its bounds.  identity: whether a different value gives a different result."""
-    return field(default=default, metadata={"help": sentence, "identity": identity, "bounds": Bounds(**bounds)})
+def setting(default: Any, sentence: str, *, identity: bool = True, later: bool = False, **bounds: Any) -> Any:
+    """A field with its help sentence and its bounds.  identity: whether a different value gives a different result.
+    later: fingerprints are older than the field, so that its default adds nothing to them."""
+    facts = {"help": sentence, "identity": identity, "later": later, "bounds": Bounds(**bounds)}
+    return field(default=default, metadata=facts)
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,26 @@ class RunConfig:
     amp: Literal["auto", "off", "bf16", "fp16"] = setting(
         "off", "automatic mixed precision; auto: the precision that is fast on this device, which is recorded"
     )
+    tf32: Literal["off", "conv", "all"] = setting(
+        "conv", "TensorFloat-32 on a GPU: off, conv (as torch by default) or all (matrix products too)", later=True
+    )
     device: str = setting("auto", "where to compute: auto, cpu, cuda, cuda:1, mps, ...", identity=False)
     compile: bool | None = setting(
         None, "compile the whole model with torch.compile; by default where the training is long", identity=False
     )
+    compile_mode: Literal["default", "reduce-overhead"] = setting(
+        "default", "mode of torch.compile; reduce-overhead: with CUDA graphs", identity=False
+    )
     channels_last: bool | None = setting(
         None, "keep images channels-last in memory; by default for models that convolve", identity=False
     )
+    cudnn_benchmark: bool = setting(
+        False, "let cuDNN time its algorithms for every new shape and take the fastest", identity=False
+    )
+    deterministic: bool = setting(
+        False, "compute the same to the last bit every time, and refuse what cannot", identity=False
+    )
+    pin_memory: bool = setting(True, "copy batches to a GPU from page-locked memory, without waiting", identity=False)
     workers: int = setting(0, "processes that load data", identity=False, least=0, most=1024)
     probes: int = setting(
         0, "steps between probes of weights, statistics and phi; 0: no probes", identity=False, least=0, most=MANY
@@ -88,6 +103,8 @@ class RunConfig:
             raise UsageError("both epochs and iterations are given", "give one of them")
         for name, declared in FIELDS.items():
             declared.metadata["bounds"].check(name, getattr(self, name))
+        if self.deterministic and self.cudnn_benchmark:
+            raise UsageError("cuDNN's choice by time is not deterministic", "drop --cudnn-benchmark or --deterministic")
         self._check_graphs()
         self._check_folds()
         if self.batch_size == 1 and NORMS.parse_norm(self.norm).needs_batch:
@@ -134,8 +151,9 @@ class RunConfig:
 
         made_of: digests of the data and of components from outside, where there are any (experiments/identity.py).
         """
-        matters = {name: getattr(self, name) for name in IDENTITY} | ({"made_of": made_of} if made_of else {})
-        text = json.dumps(matters, sort_keys=True, separators=(",", ":"))
+        values = {name: getattr(self, name) for name in IDENTITY}
+        matters = {name: value for name, value in values.items() if name not in LATER or value != DEFAULTS[name]}
+        text = json.dumps(matters | ({"made_of": made_of} if made_of else {}), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_dict(self) -> dict[str, Any]:
@@ -146,6 +164,7 @@ FIELDS: dict[str, Field[Any]] = {f.name: f for f in fields(RunConfig)}
 TYPES: dict[str, Any] = {name: kind for name, kind in get_type_hints(RunConfig).items() if name in FIELDS}
 DEFAULTS: dict[str, Any] = {name: f.default for name, f in FIELDS.items()}
 IDENTITY = tuple(name for name, f in FIELDS.items() if f.metadata["identity"])
+LATER = tuple(name for name, f in FIELDS.items() if f.metadata["later"])
 
 
 def make_config(values: Mapping[str, Any], trust: Trust = NOBODY) -> RunConfig:

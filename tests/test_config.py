@@ -22,6 +22,8 @@ from normbench_cli.errors import UsageError
         ({"batch_size": "0"}, "batch_size is 0"),
         ({"batch_size": "1"}, "statistics over the batch"),
         ({"seed": str(2**31)}, "seed is"),
+        ({"tf32": "on"}, "not one of off, conv, all"),
+        ({"deterministic": "1", "cudnn_benchmark": "1"}, "drop --cudnn-benchmark or --deterministic"),
         ({"amp": "fp8"}, "not one of auto, off"),
         ({"optimizer": "sdg"}, "did you mean 'sgd'"),
         ({"colour": "red"}, "no setting 'colour'"),
@@ -74,6 +76,8 @@ CHANGES = {
     "optimizer": "adam", "lr": "0.2", "momentum": "0", "weight_decay": "0", "schedule": "linear", "init": "torch",
     "seed": "1", "amp": "bf16", "iterations": "5",
     "device": "cpu", "compile": "true", "channels_last": "false", "workers": "2", "tag": "a", "note": "b",
+    "tf32": "all", "compile_mode": "reduce-overhead", "cudnn_benchmark": "true", "deterministic": "true",
+    "pin_memory": "false",
     "probes": "2", "checkpoint_epochs": "7", "checkpoint_minutes": "3", "recipe": "digits",
 }  # fmt: skip
 

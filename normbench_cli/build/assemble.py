@@ -42,7 +42,13 @@ def make_training(
     model.to(device)
     if config.channels_last:
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    batches = partial(data.batches, device=device, channels_last=bool(config.channels_last), workers=config.workers)
+    batches = partial(
+        data.batches,
+        device=device,
+        channels_last=bool(config.channels_last),
+        workers=config.workers,
+        **({} if config.pin_memory else {"pin_memory": False}),  # data sets from outside may not know it
+    )
     train = batches(data.train, config.batch_size, shuffle_seed=config.seed)
     return Training(
         model=model,
@@ -57,6 +63,7 @@ def make_training(
         device=device,
         steps=config.iterations or (config.epochs or 0) * len(train),
         amp=config.amp,
+        compile_mode=config.compile_mode,
         compiled_for=(config.batch_size, *data.shape) if config.compile else None,
         probes=make_probes(model, config, train),
     )

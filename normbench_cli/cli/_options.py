@@ -145,8 +145,8 @@ def config_option(name: str, panel: str, *, several: bool, default: str) -> insp
     flag = name.replace("_", "-")
     flags, metavar = [f"--{flag}"], "SPEC,..." if several else None
     sentence = str(FIELDS[name].metadata["help"])
-    kind = TYPES[name] if TYPES[name] in (int, float, int | None, float | None, bool | None) else str
-    if kind == bool | None:
+    kind = TYPES[name] if TYPES[name] in (int, float, int | None, float | None, bool, bool | None) else str
+    if kind in (bool, bool | None):
         flags = [f"--{flag}/--no-{flag}"]
     if name == "seed" and several:
         flags.append("--seeds")

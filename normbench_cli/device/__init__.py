@@ -21,33 +21,65 @@ from normbench_cli.device.choose import (
     has_fused_optimizers,
     on_accelerator,
     pick_device,
+    pins_memory,
 )
 from normbench_cli.device.clock import Stopwatch, synchronize
 from normbench_cli.device.compilers import compiling_pays, has_compiler, onednn_is_faster
+from normbench_cli.device.flags import (
+    OVERRIDE,
+    Flags,
+    flag_facts,
+    naming_what_is_not_deterministic,
+    takes_flags,
+    torch_flags,
+)
 from normbench_cli.device.generators import random_state, set_random_state
 from normbench_cli.device.memory import allocated_bytes, memory_bytes, peak_memory_bytes, reset_peak_memory
-from normbench_cli.device.precision import AMP_TYPES, autocast, fast_precision, gradient_scaler
+from normbench_cli.device.nvidia_smi import GpuState, gpu_state, kept_busy, limits
+from normbench_cli.device.precision import (
+    AMP_TYPES,
+    autocast,
+    back_from_float64,
+    fast_precision,
+    gradient_scaler,
+    has_float64,
+    in_float64,
+)
 
 __all__ = [
     "AMP_TYPES",
+    "OVERRIDE",
+    "Flags",
+    "GpuState",
     "Stopwatch",
     "allocated_bytes",
     "autocast",
+    "back_from_float64",
     "compiling_pays",
     "device_name",
     "driver_version",
     "fast_precision",
+    "flag_facts",
+    "gpu_state",
     "gradient_scaler",
     "has_accelerator",
     "has_compiler",
+    "has_float64",
     "has_fused_optimizers",
+    "in_float64",
+    "kept_busy",
+    "limits",
     "memory_bytes",
+    "naming_what_is_not_deterministic",
     "on_accelerator",
     "onednn_is_faster",
     "peak_memory_bytes",
     "pick_device",
+    "pins_memory",
     "random_state",
     "reset_peak_memory",
     "set_random_state",
     "synchronize",
+    "takes_flags",
+    "torch_flags",
 ]

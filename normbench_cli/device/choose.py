@@ -46,6 +46,11 @@ def has_fused_optimizers(device: torch.device) -> bool:
     return device.type in ("cpu", "cuda", "mps", "xpu", "hpu", "mtia")
 
 
+def pins_memory(device: torch.device) -> bool:
+    """Whether copies to this device are faster, and wait for nothing, from memory that is page-locked."""
+    return device.type in ("cuda", "xpu")
+
+
 def device_name(device: torch.device) -> str:
     """The model of the accelerator or the processor."""
     if on_accelerator(device):

@@ -1,4 +1,4 @@
-"""In which precision a device computes: mixed precision."""
+"""In which precision a device computes: mixed precision, and float64, which not every device has."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from normbench_cli.device.choose import on_accelerator
 
 AMP_TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+WITHOUT_FLOAT64 = {"mps"}  # Apple's GPUs
 
 
 def autocast(device: torch.device, amp: str) -> AbstractContextManager[Any]:
@@ -30,3 +32,20 @@ def fast_precision(device: torch.device) -> str:
 def gradient_scaler(device: torch.device, amp: str) -> torch.amp.GradScaler:
     """Scales the loss for fp16, whose small gradients would vanish; does nothing for anything else."""
     return torch.amp.GradScaler(device.type, enabled=amp == "fp16")
+
+
+def has_float64(device: torch.device) -> bool:
+    """Some of Intel's GPUs have none either."""
+    if device.type == "xpu":
+        return bool(getattr(torch.xpu.get_device_properties(device), "has_fp64", True))
+    return device.type not in WITHOUT_FLOAT64
+
+
+def in_float64(x: Tensor) -> Tensor:
+    """The tensor in float64; on the CPU if its device has none."""
+    return x.double() if has_float64(x.device) else x.cpu().double()
+
+
+def back_from_float64(x: Tensor, device: torch.device) -> Tensor:
+    """A result of `in_float64` on the device that its input came from, in float32 if that has no float64."""
+    return x if has_float64(device) else x.to(device, torch.float32 if x.dtype == torch.float64 else x.dtype)
