@@ -42,13 +42,9 @@ def make_training(
     model.to(device)
     if config.channels_last:
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    batches = partial(
-        data.batches,
-        device=device,
-        channels_last=bool(config.channels_last),
-        workers=config.workers,
-        **({} if config.pin_memory else {"pin_memory": False}),  # data sets from outside may not know it
-    )
+    batches = partial(data.batches, device=device, channels_last=bool(config.channels_last), workers=config.workers)
+    if not config.pin_memory:  # data sets from outside may not know it
+        batches = partial(batches, pin_memory=False)
     train = batches(data.train, config.batch_size, shuffle_seed=config.seed)
     return Training(
         model=model,

@@ -53,8 +53,9 @@ def _tensor_float_32(where: str) -> Iterator[None]:
     """By the two switches that no release of torch 2.9 to 2.13 finds contradicting each other: setting the newer
     `fp32_precision` of an operation alone makes torch's own readers of the older ones fail."""
     mkldnn: Any = torch.backends.mkldnn
-    backends = (torch.backends.cuda.matmul, mkldnn.matmul)
-    products, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    cudnn: Any = torch.backends.cudnn
+    backends = (torch.backends.cuda.matmul, mkldnn.matmul, cudnn.conv, cudnn.rnn)
+    products, convolutions = _older_switches()
     newer = [backend.fp32_precision for backend in backends]
     try:
         with _unadvised():
@@ -67,6 +68,27 @@ def _tensor_float_32(where: str) -> Iterator[None]:
             torch.backends.cudnn.allow_tf32 = convolutions
         for backend, precision in zip(backends, newer, strict=True):
             backend.fp32_precision = precision
+
+
+def matmul_precision() -> str:
+    """As torch names it: highest, high or medium.  Its own reader fails where the newer switches alone were set."""
+    try:
+        return torch.get_float32_matmul_precision()
+    except RuntimeError:
+        return "high" if torch.backends.cuda.matmul.fp32_precision == "tf32" else "highest"
+
+
+def _older_switches() -> tuple[str, bool]:
+    """Where only the newer ones were set they cannot be read, and stand at their defaults."""
+    with _unadvised():
+        try:
+            products = torch.get_float32_matmul_precision()
+        except RuntimeError:
+            products = "highest"
+        try:
+            return products, bool(torch.backends.cudnn.allow_tf32)
+        except RuntimeError:
+            return products, True
 
 
 @contextmanager

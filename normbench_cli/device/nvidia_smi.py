@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from threading import Event, Thread
 from typing import Any
 
 import torch
@@ -29,7 +31,8 @@ REASONS = {  # bits, of those that slow down work
     0x40: "heat",
     0x80: "power supply",
 }
-PRODUCTS, SIDE = 100, 4096  # matrix products that keep a GPU busy while it is looked at: a second or so
+SIDE = 4096  # of the matrices that keep a GPU busy while it is looked at
+WARM_UP = 0.5  # seconds in which its clock rises
 
 
 @dataclass(frozen=True)
@@ -65,12 +68,23 @@ def gpu_state(device: torch.device) -> GpuState | None:
 
 @contextmanager
 def kept_busy(device: torch.device) -> Iterator[None]:
-    """Work is queued on the device during this block: an idle GPU lowers its clock, which says nothing."""
-    x = torch.ones(SIDE, SIDE, device=device)
-    for _ in range(PRODUCTS):
-        x @ x
-    yield
-    torch.accelerator.synchronize(device)
+    """The device multiplies matrices during this block: an idle GPU lowers its clock, which says nothing."""
+    over = Event()
+
+    def work() -> None:
+        x = torch.ones(SIDE, SIDE, device=device)
+        while not over.is_set():
+            x @ x
+            torch.accelerator.synchronize(device)
+
+    worker = Thread(target=work)
+    worker.start()
+    try:
+        time.sleep(WARM_UP)
+        yield
+    finally:
+        over.set()
+        worker.join()
 
 
 def _identifier(device: torch.device) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from normbench_cli.device import device_name, driver_version, flag_facts, gpu_state, limits
+from normbench_cli.device import device_name, driver_version, flag_facts, gpu_state, limits, matmul_precision
 from normbench_cli.version import __version__
 
 PACKAGE = Path(__file__).parents[1]
@@ -35,7 +35,7 @@ def environment(device: torch.device) -> dict[str, Any]:
         "cpu_count": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
-        "float32_matmul": torch.get_float32_matmul_precision(),
+        "float32_matmul": matmul_precision(),
     }
     return facts | accelerator_facts(device)
 

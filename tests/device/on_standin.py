@@ -11,6 +11,7 @@ from typing import Any
 os.environ["NORMBENCH_COMPILE"] = "never"
 
 import torch
+from torch import Tensor
 
 import normbench_cli as nb
 from normbench_cli.engine import checkpoint
@@ -40,7 +41,7 @@ def difference(name: str) -> float:
         results.append([y, x.grad, layer(x)])
         if device == NAME:
             assert isinstance(y, OnStandin), name
-    return max((a.detach().cpu() - b.detach().cpu()).abs().max().item() for a, b in zip(*results, strict=True))
+    return max(float((a.detach().cpu() - b.detach().cpu()).abs().max()) for a, b in zip(*results, strict=True))
 
 
 def median() -> dict[str, Any]:
@@ -70,17 +71,17 @@ def networks() -> dict[str, Any]:
 
 
 def train() -> dict[str, Any]:
-    """A training, its evaluation under an attack and a corruption, on the device and on the CPU."""
+    """A training with a norm, its evaluation under an attack and a corruption, on the device and on the CPU."""
     load = checkpoint.load
     checkpoint.load = lambda folder, device: load(folder, torch.device("cpu"))  # torch cannot read onto the stand-in
-    metrics = {}
-    for device in ("cpu", NAME):
-        (result,) = nb.train(
-            norm="diffphi", model="mlp", device=device, iterations=3, batch_size=64, probes=1, rerun=True, compile=False
-        )
-        scored = nb.evaluate(result.id, attacks="bim:steps=1", corruptions="fog:severity=1", device=device)
-        metrics[device] = {**result.metrics, **scored.metrics}
-    return metrics
+    given: dict[str, Any] = {"model": "mlp:width=16", "iterations": 3, "batch_size": 64, "probes": 1, "compile": False}
+    return {norm: {device: trained(norm, device, given) for device in ("cpu", NAME)} for norm in ("bn", "diffphi")}
+
+
+def trained(norm: str, device: str, given: dict[str, Any]) -> dict[str, float]:
+    (result,) = nb.train(norm=norm, device=device, rerun=True, **given)
+    scored = nb.evaluate(result.id, attacks="bim:steps=1", corruptions="fog:severity=1", device=device)
+    return {**result.metrics, **scored.metrics}
 
 
 def profile() -> dict[str, Any]:
@@ -92,15 +93,16 @@ def profile() -> dict[str, Any]:
 
 def refusal() -> dict[str, Any]:
     """What the stand-in says to float64, made there, converted or computed."""
-    x, said = torch.ones(2).to(NAME), {}
-    for how, attempt in {
+    x = torch.ones(2).to(NAME)
+    attempts: dict[str, Callable[[], Tensor]] = {
         "made": lambda: torch.zeros(2, dtype=torch.float64, device=NAME),
-        "converted": lambda: x.double(),
-        "copied": lambda: torch.ones(2, dtype=torch.float64).to(NAME),
-    }.items():
+        "converted": x.double,
+        "copied": lambda: x.cpu().double().to(NAME),
+    }
+    said = {}
+    for how, attempt in attempts.items():
         try:
-            attempt()
-            said[how] = ""
+            said[how] = str(attempt().dtype)
         except TypeError as error:
             said[how] = str(error)
     return said

@@ -30,7 +30,7 @@ class OnStandin(Tensor):
     def __new__(cls, held: Tensor) -> OnStandin:
         if held.dtype in (torch.float64, torch.complex128):
             raise TypeError(f"{NAME} has no float64")
-        own: OnStandin = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+        own: OnStandin = torch.Tensor._make_wrapper_subclass(
             cls,
             held.shape,
             strides=held.stride(),
@@ -42,7 +42,7 @@ class OnStandin(Tensor):
         return own
 
     @classmethod
-    def __torch_dispatch__(
+    def __torch_dispatch__(  # type: ignore[override]  # torch declares it without its first argument
         cls, operator: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         return computed(operator, args, kwargs or {})
@@ -119,6 +119,6 @@ def standin() -> Iterator[torch.device]:
     _setup_privateuseone_for_python_backend(NAME, backend_module=Backend())
     precision.WITHOUT_FLOAT64.add(NAME)
     for part in (clock, generators, memory):
-        part.on_accelerator = lambda device: False  # type: ignore[assignment]
-    with Constants(), Everywhere():
+        vars(part)["on_accelerator"] = lambda device: False
+    with Constants(), Everywhere():  # type: ignore[no-untyped-call]
         yield torch.device(NAME)

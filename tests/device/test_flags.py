@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 import torch
 
-from normbench_cli.device import Flags, flag_facts, flags, naming_what_is_not_deterministic, torch_flags
+from normbench_cli.device import (
+    Flags,
+    flag_facts,
+    flags,
+    matmul_precision,
+    naming_what_is_not_deterministic,
+    torch_flags,
+)
 from normbench_cli.errors import NormbenchError, UsageError
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")  # a name alone needs no GPU
@@ -64,6 +71,25 @@ def test_what_was_set_before_is_set_again() -> None:
         with torch_flags(Flags("off", deterministic=True), GPU):
             assert state() != before
         assert state() == before
+
+
+def test_switches_of_which_torch_says_that_they_contradict_each_other_are_restored_too() -> None:
+    backends: Any = torch.backends
+    operations = (backends.cuda.matmul, backends.mkldnn.matmul, backends.cudnn.conv, backends.cudnn.rnn)
+    before = [of.fp32_precision for of in operations]
+    try:
+        backends.cuda.matmul.fp32_precision, backends.cudnn.conv.fp32_precision = "tf32", "ieee"
+        with pytest.raises(RuntimeError, match="mix of the legacy and new APIs"):
+            torch.get_float32_matmul_precision()
+        mixed = [of.fp32_precision for of in operations]
+        with torch_flags(Flags("conv"), GPU):
+            assert (matmul_precision(), flag_facts(GPU)["tf32_conv"]) == ("highest", True)
+        assert [of.fp32_precision for of in operations] == mixed
+        assert matmul_precision() == "high"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+        for of, precision in zip(operations, before, strict=True):
+            of.fp32_precision = precision
 
 
 def test_on_a_cpu_only_determinism_means_something() -> None:

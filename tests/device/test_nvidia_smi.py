@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,11 +86,15 @@ def test_without_an_answer_nothing_is_known(answers: Answer, monkeypatch: pytest
     assert limits(None) == {}
 
 
-def test_the_gpu_is_busy_while_it_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[object] = []
+def test_the_gpu_is_busy_while_it_is_looked_at_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[torch.device] = []
     monkeypatch.setattr(nvidia_smi, "SIDE", 2)
-    monkeypatch.setattr(torch.Tensor, "__matmul__", lambda a, b: calls.append("product"))
-    monkeypatch.setattr(torch.accelerator, "synchronize", lambda device: calls.append("waited"))
-    with kept_busy(torch.device("cpu")):
-        assert calls == ["product"] * nvidia_smi.PRODUCTS
-    assert calls[-1] == "waited"
+    monkeypatch.setattr(nvidia_smi, "WARM_UP", 0.02)
+    monkeypatch.setattr(torch.accelerator, "synchronize", waited.append)
+    device = torch.device("cpu")
+    with pytest.raises(KeyError), kept_busy(device):
+        raise KeyError
+    ended = len(waited)
+    assert set(waited) == {device}
+    time.sleep(0.02)
+    assert len(waited) == ended

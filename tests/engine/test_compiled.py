@@ -47,7 +47,12 @@ def test_cuda_graphs_are_asked_for_by_their_mode_and_told_where_each_step_begins
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given: list[Any] = []
-    monkeypatch.setattr(torch, "compile", lambda model, **options: given.append(options["mode"]) or model)
+
+    def compile_model(model: nn.Module, *, mode: str | None, **options: Any) -> nn.Module:
+        given.append(mode)
+        return model
+
+    monkeypatch.setattr(torch, "compile", compile_model)
     monkeypatch.setattr(torch.compiler, "cudagraph_mark_step_begin", lambda: given.append("step"))
     for mode in ("default", "reduce-overhead"):
         compiled = Compiled(model(), (8, 3), mode=mode)
