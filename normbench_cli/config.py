@@ -85,13 +85,26 @@ class RunConfig:
     amp: Literal["auto", "off", "bf16", "fp16"] = setting(
         "off", "automatic mixed precision; auto: the precision that is fast on this device, which is recorded"
     )
+    tf32: Literal["off", "conv", "all"] = setting(
+        "conv", "TensorFloat-32 on a GPU: off, conv (as torch by default) or all (matrix products too)", later=True
+    )
     device: str = setting("auto", "where to compute: auto, cpu, cuda, cuda:1, mps, ...", identity=False)
     compile: bool | None = setting(
         None, "compile the whole model with torch.compile; by default where the training is long", identity=False
     )
+    compile_mode: Literal["default", "reduce-overhead"] = setting(
+        "default", "mode of torch.compile; reduce-overhead: with CUDA graphs", identity=False
+    )
     channels_last: bool | None = setting(
         None, "keep images channels-last in memory; by default for models that convolve", identity=False
     )
+    cudnn_benchmark: bool = setting(
+        False, "let cuDNN time its algorithms for every new shape and take the fastest", identity=False
+    )
+    deterministic: bool = setting(
+        False, "compute the same to the last bit every time, and refuse what cannot", identity=False
+    )
+    pin_memory: bool = setting(True, "copy batches to a GPU from page-locked memory, without waiting", identity=False)
     workers: int = setting(0, "processes that load data", identity=False, least=0, most=1024)
     probes: int = setting(
         0, "steps between probes of weights, statistics and phi; 0: no probes", identity=False, least=0, most=MANY
@@ -110,6 +123,8 @@ class RunConfig:
             raise UsageError("both epochs and iterations are given", "give one of them")
         for name, declared in FIELDS.items():
             declared.metadata["bounds"].check(name, getattr(self, name))
+        if self.deterministic and self.cudnn_benchmark:
+            raise UsageError("cuDNN's choice by time is not deterministic", "drop --cudnn-benchmark or --deterministic")
         self._check_graphs()
         self._check_folds()
         if self.batch_size == 1 and NORMS.parse_norm(self.norm).needs_batch:

@@ -22,6 +22,8 @@ from normbench_cli.errors import UsageError
         ({"batch_size": "0"}, "batch_size is 0"),
         ({"batch_size": "1"}, "statistics over the batch"),
         ({"seed": str(2**31)}, "seed is"),
+        ({"tf32": "on"}, "not one of off, conv, all"),
+        ({"deterministic": "1", "cudnn_benchmark": "1"}, "drop --cudnn-benchmark or --deterministic"),
         ({"amp": "fp8"}, "not one of auto, off"),
         ({"optimizer": "sdg"}, "did you mean 'sgd'"),
         ({"colour": "red"}, "no setting 'colour'"),
@@ -77,6 +79,8 @@ CHANGES = {
     "gamma_init": "0.5", "beta_init": "0.5", "weight_decay_on": "weights",
     "seed": "1", "amp": "bf16", "iterations": "5",
     "device": "cpu", "compile": "true", "channels_last": "false", "workers": "2", "tag": "a", "note": "b",
+    "tf32": "all", "compile_mode": "reduce-overhead", "cudnn_benchmark": "true", "deterministic": "true",
+    "pin_memory": "false",
     "probes": "2", "checkpoint_epochs": "7", "checkpoint_minutes": "3", "recipe": "digits",
     "init_gain": "2", "validation": "0.1", "score_test": "end",
 }  # fmt: skip

@@ -13,6 +13,7 @@ the one that was trained.  The parts:
     resolved_config.py  ResolvedConfig: a RunConfig that leaves nothing open
     resolution.py       check, resolve, resolved_fingerprint, config_warnings
     network_checks.py   what cannot work in a network, found before anything is allocated
+    torch_flags.py      torch's settings for a device, as a configuration asks for them
     compile_trial.py    whether compiling the model makes training steps faster on this machine
     assemble.py         make_training, make_model, cross_validation
     init.py             initial weights; unit_variance.py: those that depend on the first batch
@@ -31,12 +32,14 @@ from normbench_cli.build.resolution import (
     resolved_fingerprint,
 )
 from normbench_cli.build.resolved_config import ResolvedConfig
+from normbench_cli.build.torch_flags import flags_of
 
 __all__ = [
     "ResolvedConfig",
     "check",
     "config_warnings",
     "cross_validation",
+    "flags_of",
     "load_data",
     "load_images",
     "loaded_data",

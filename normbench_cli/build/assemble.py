@@ -44,6 +44,8 @@ def make_training(
     if config.channels_last:
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     batches = partial(data.batches, device=device, channels_last=bool(config.channels_last), workers=config.workers)
+    if not config.pin_memory:  # data sets from outside may not know it
+        batches = partial(batches, pin_memory=False)
     train = batches(data.train, config.batch_size, shuffle_seed=config.seed)
     if config.init == "lsuv":
         scale_to_unit_variance(model, next(iter(train.epoch(1))).inputs, config.init_gain)
@@ -62,6 +64,7 @@ def make_training(
         device=device,
         steps=config.iterations or (config.epochs or 0) * len(train),
         amp=config.amp,
+        compile_mode=config.compile_mode,
         compiled_for=(config.batch_size, *data.shape) if config.compile else None,
         probes=make_probes(model, config, train),
     )

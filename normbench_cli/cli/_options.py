@@ -146,8 +146,8 @@ def config_option(name: str, panel: str, *, several: bool, default: str) -> insp
     registry, number = REGISTRIES.get(name), is_number(name)
     flags, metavar = [f"--{flag}"], ("SPEC,..." if registry else "NUMBER,..." if number else "NAME,...") * several
     sentence = str(FIELDS[name].metadata["help"])
-    kind = TYPES[name] if number or TYPES[name] == bool | None else str
-    if kind == bool | None:
+    kind = TYPES[name] if number or TYPES[name] in (bool, bool | None) else str
+    if kind in (bool, bool | None):
         flags = [f"--{flag}/--no-{flag}"]
     if name == "seed" and several:
         flags.append("--seeds")

@@ -17,7 +17,9 @@ DEFAULT_NORM = "popnorm"
 SHAPES = ["128x64x32x32", "128x128x16x16", "128x256x8x8", "128x512x4x4"]
 PANELS = {
     "What is measured": ("norm", "act", "model", "data", "batch_size"),
-    "Device and speed": ("device", "amp", "compile", "channels_last"),
+    "Device and speed": (
+        *("device", "amp", "tf32", "compile", "compile_mode", "channels_last", "cudnn_benchmark", "deterministic"),
+    ),
 }
 WHAT, LAYERS, HOW_LONG = "What is measured", "Layers", "How long"
 
@@ -85,7 +87,8 @@ def profile(
         typer.Option(
             "--call",
             metavar="HOW,...",
-            help="layer: as it is, with what it compiles itself; eager: nothing compiled; compiled: in torch.compile.",
+            help="layer: as it is, with what it compiles itself; eager: nothing compiled; compiled: in torch.compile; "
+            "reduce-overhead: with CUDA graphs.",
             rich_help_panel=LAYERS,
         ),
     ] = "layer",

@@ -28,7 +28,10 @@ PANELS = {
     "What is trained": (*GRID_FIELDS, "recipe"),
     "How long": ("epochs", "iterations", "folds"),
     "How it learns": ("batch_size", "lr", "momentum", "weight_decay", "schedule", "seed"),
-    "Device and speed": ("device", "amp", "compile", "channels_last", "workers"),
+    "Device and speed": (
+        *("device", "amp", "tf32", "compile", "compile_mode", "channels_last"),
+        *("cudnn_benchmark", "deterministic", "workers"),
+    ),
     "Labels": ("tag", "note"),
 }
 OTHER_FIELDS = [name for name in FIELDS if not any(name in names for names in PANELS.values())]

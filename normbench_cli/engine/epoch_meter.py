@@ -80,7 +80,7 @@ class EpochMeter:
         bad = (~torch.isfinite(losses)).nonzero()
         self.first_bad_step = int(bad[0]) if len(bad) else None
         sizes = torch.tensor(self._sizes, dtype=torch.float64)
-        values = losses.double().cpu()
+        values = losses.cpu().double()
         metrics = {
             "train/loss": float((values * sizes).sum() / sizes.sum()),
             "train/accuracy": self._correct.item() / sum(self._sizes),

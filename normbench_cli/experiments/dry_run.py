@@ -80,7 +80,8 @@ def dry_run_one(config: RunConfig, fingerprint: str) -> DryRun:
     """Time a few steps with weights that are thrown away.  What compiling would save is not part of the estimate."""
     resolved = build.resolve(config, trial=None)
     model = build.make_model(resolved, build.load_data(config.data))
-    estimate = estimate_folds(resolved) if config.folds else estimate_steps(resolved)
+    with build.flags_of(resolved):
+        estimate = estimate_folds(resolved) if config.folds else estimate_steps(resolved)
     open_choice = {"compile": None} if build.needs_compile_trial(config) else {}
     return DryRun(
         fingerprint=fingerprint,

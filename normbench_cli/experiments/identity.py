@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from typing import Any
 
-from normbench_cli.config import REGISTRIES, RunConfig
+from normbench_cli.config import DEFAULTS, REGISTRIES, RunConfig
 from normbench_cli.datasets._files.look import is_embedded, look
 from normbench_cli.registry import DATASETS, MODELS, NORMS
 from normbench_cli.registry.source_digest import Source, source_of
@@ -39,8 +39,9 @@ def made_of(data: str, sources: Mapping[str, Source], revisions: Mapping[str, in
 
 
 def fingerprint_of(config: RunConfig, parts: Mapping[str, Any]) -> str:
-    """A configuration's fingerprint once it is resolved; only an open precision needs a look at the device."""
-    if config.amp != "auto":
+    """A configuration's fingerprint once it is resolved; only a precision that is open, or that not every device has,
+    needs a look at the device."""
+    if config.amp != "auto" and config.tf32 == DEFAULTS["tf32"]:
         return config.fingerprint(parts)
     from normbench_cli.build import resolved_fingerprint
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from normbench_cli.config import RunConfig
+from normbench_cli.device import naming_what_is_not_deterministic
 from normbench_cli.errors import DatabaseError
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.interrupts import Interrupted, held_back, ignored
@@ -75,7 +76,7 @@ def recording_outcome(store: Store, advice: Callable[[str], str]) -> Iterator[Be
     """
     begun = Begun()
     try:
-        with store.hold_open():
+        with store.hold_open(), naming_what_is_not_deterministic():
             yield begun
     except KeyboardInterrupt as interrupt:
         with ignored():

@@ -17,6 +17,7 @@ CALLS = {
     "layer": "as a user calls it: the layer compiles what it has decided to compile",
     "eager": "nothing is compiled",
     "compiled": "inside torch.compile",
+    "reduce-overhead": "inside torch.compile with CUDA graphs, by its mode of this name",
 }
 PASSES = {
     "both": "forward and backward, in training mode",
@@ -49,6 +50,15 @@ class LayerCase:
             own[name] for name in ("dtype", "memory_format", "call", "timed") if own[name] != getattr(usual, name)
         ]
         return "+".join(["x".join(map(str, self.shape)), *differs])
+
+    @property
+    def compiles(self) -> bool:
+        return self.call in ("compiled", "reduce-overhead")
+
+    @property
+    def compile_mode(self) -> str | None:
+        """Of torch.compile."""
+        return self.call if self.call == "reduce-overhead" else None
 
     @property
     def torch_dtype(self) -> torch.dtype:

@@ -51,9 +51,11 @@ def layer_workload(layer: nn.Module, case: LayerCase, device: torch.device, data
     data = data or LayerData.make(case, device)
     layer = layer.to(device, case.torch_dtype).train(case.timed != "eval")
     called = call_of(layer, case.shape, device)
-    call: Call = torch.compile(called) if case.call == "compiled" else called
+    call: Call = torch.compile(called, mode=case.compile_mode) if case.compiles else called
 
     def forward() -> Tensor:
+        if case.compile_mode:
+            torch.compiler.cudagraph_mark_step_begin()  # what the last call gave may be overwritten from here on
         with autocast(device, case.amp):
             return call(data.x)
 

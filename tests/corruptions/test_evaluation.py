@@ -17,7 +17,7 @@ from normbench_cli.corruptions.cases import parse_cases, standard_corruptions
 from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments import evaluate
-from normbench_cli.experiments.evaluate import Corrupted
+from normbench_cli.experiments.corrupted import Corrupted
 from normbench_cli.registry import DATASETS
 from tests.support import RunCommand
 

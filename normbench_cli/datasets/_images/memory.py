@@ -71,8 +71,10 @@ class InMemoryImages:
         shuffle_seed: int | None = None,
         channels_last: bool = False,
         workers: int = 0,
+        pin_memory: bool = True,
     ) -> InMemoryBatches:
-        """Batches of a split, shuffled and augmented if there is a seed.  Workers are not used: nothing is read."""
+        """Batches of a split, shuffled and augmented if there is a seed.  Nothing is read and nothing copied, so that
+        neither workers nor pinned memory are used."""
         return InMemoryBatches(self, split, batch_size, device, shuffle_seed, channels_last)
 
 

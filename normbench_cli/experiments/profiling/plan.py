@@ -13,7 +13,7 @@ from normbench_cli import build
 from normbench_cli.build import ResolvedConfig
 from normbench_cli.build.resolution import resolved_amp, with_choices
 from normbench_cli.config import RunConfig, make_config
-from normbench_cli.device import pick_device
+from normbench_cli.device import has_float64, pick_device, takes_flags
 from normbench_cli.errors import UsageError
 from normbench_cli.measure.cases import CALLS, DTYPES, MEMORY_FORMATS, PASSES, LayerCase
 from normbench_cli.registry import NORMS
@@ -95,6 +95,7 @@ def plan_profile(
         ("--pass", passes, PASSES),
     ):
         check_words(option, given, known)
+    check_device(pick_device(configs[0].device), dtypes, calls)
     amp, last = resolved_amp(configs[0]), configs[0].channels_last
     formats = memory_formats or ("channels_last" if last else "contiguous",)
     counts = shapes if isinstance(shapes, Mapping) else dict.fromkeys(shapes, 1)
@@ -112,6 +113,14 @@ def plan_profile(
         seconds=seconds,
         memory=memory,
     )
+
+
+def check_device(device: torch.device, dtypes: Sequence[str], calls: Sequence[str]) -> None:
+    """Raise for what not every device has."""
+    if "float64" in dtypes and not has_float64(device):
+        raise UsageError(f"--dtype float64: {device} has no float64", "give --dtype float32")
+    if "reduce-overhead" in calls and not takes_flags(device):
+        raise UsageError(f"--call reduce-overhead: {device} has no CUDA graphs", "give --call compiled")
 
 
 def check_words(option: str, given: Sequence[str], known: Mapping[str, Any] | Sequence[str]) -> None:

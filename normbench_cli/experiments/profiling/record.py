@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
 from normbench_cli.build import ResolvedConfig
 from normbench_cli.experiments.details import details_of
 from normbench_cli.experiments.lifecycle import begin_run
+from normbench_cli.experiments.profiling.identity import profile_fingerprint
 from normbench_cli.experiments.profiling.measure import Measured
 from normbench_cli.experiments.profiling.plan import ProfilePlan
 from normbench_cli.measure.ratios import count_outliers
 from normbench_cli.store import Store
 
-HARDWARE = ("device_name", "device", "threads", "versions")  # facts that are part of a profile's identity
-
 
 def begin_contender(config: ResolvedConfig, plan: ProfilePlan, store: Store, facts: dict[str, Any]) -> str:
     """Record a run for a contender.  The hardware is part of a profile's identity."""
     own, details = details_of(config, facts)
-    identity = [own, *plan.identity, {key: facts[key] for key in HARDWARE}]
-    fingerprint = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+    fingerprint = profile_fingerprint(own, config, plan, facts)
     return begin_run(config, store, facts, kind="profile", fingerprint=fingerprint, details=details)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from normbench_cli import paths
+from normbench_cli import build, paths
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.lifecycle import Heartbeat, recording_outcome
 from normbench_cli.experiments.profiling.measure import Measured, measure_place
@@ -36,6 +36,12 @@ def profile_contenders(
     plan: ProfilePlan, store: Store, show: Show = lambda rows: None
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """The recorded run of each norm, and what `run_profile` gives."""
+    with build.flags_of(plan.configs[0]):
+        return profile_as_set(plan, store, show)
+
+
+def profile_as_set(plan: ProfilePlan, store: Store, show: Show) -> tuple[dict[str, str], dict[str, Any]]:
+    """The same with torch's settings as they are."""
     paths.set_compile_cache()
     facts = environment(plan.device) | thread_facts()
     results: list[Row] = []
