@@ -40,9 +40,10 @@ class Trial:
 
 @dataclass
 class Contender:
-    """One contender's study, and its trials so far."""
+    """One contender's study, and its trials so far.  examples: of the validation set that scores them."""
 
     study: Study
+    examples: int = 0
     trials: list[Trial] = field(default_factory=list)
 
     @property

@@ -95,8 +95,9 @@ def begin(request: TuneRequest, store: Store, begun: Begun) -> Tuning:
 
 def new_contender(request: TuneRequest, index: int) -> Contender:
     config = request.contenders[index]
-    epochs = epochs_of(request.trial(index, {}, validation=validation_of(request, config)))
-    return Contender(Study(request.space, request.sampler, request.pruner, epochs))
+    trial = request.trial(index, {}, validation=validation_of(request, config))
+    epochs, images = epochs_of(trial), build.images_of(trial)
+    return Contender(Study(request.space, request.sampler, request.pruner, epochs), len(images.validation or ()))
 
 
 def make_trials(tuning: Tuning, store: Store, on_event: Callback) -> None:
@@ -136,6 +137,7 @@ def details(tuning: Tuning) -> dict[str, Any]:
         KIND: [
             {
                 "name": name,
+                "examples": contender.examples,
                 "trials": [trial_json(trial) for trial in contender.trials],
                 "chosen": contender.chosen.number if contender.chosen else None,
                 "finals": [{"seed": seed, "run": result.id, "status": result.status} for seed, result in runs.items()],

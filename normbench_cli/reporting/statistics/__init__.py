@@ -51,8 +51,15 @@ if TYPE_CHECKING:
         t_test_p_value,
     )
     from normbench_cli.reporting.statistics.power import seeds_for_level, seeds_needed, smallest_p_value
-    from normbench_cli.reporting.statistics.survival import Time, compare_times, kaplan_meier, log_rank, median_time
-    from normbench_cli.reporting.statistics.tuned import RobustRange, Standing, robust_range, stand
+    from normbench_cli.reporting.statistics.survival import (
+        Time,
+        TimeComparison,
+        compare_times,
+        kaplan_meier,
+        log_rank,
+        median_time,
+    )
+    from normbench_cli.reporting.statistics.tuned import RobustRange, Standing, luck_of_search, robust_range, stand
 
 __all__ = [
     "LEVEL",
@@ -64,6 +71,7 @@ __all__ = [
     "Standing",
     "Summary",
     "Time",
+    "TimeComparison",
     "bootstrap_interval",
     "by_seed",
     "compare_groups",
@@ -77,6 +85,7 @@ __all__ = [
     "interquartile_mean",
     "kaplan_meier",
     "log_rank",
+    "luck_of_search",
     "median_time",
     "nemenyi_critical_difference",
     "nemenyi_p_values",

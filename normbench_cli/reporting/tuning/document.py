@@ -32,7 +32,10 @@ def final_table(found: Findings) -> Table:
     columns = ["contender", *tuning.space, tables.heading(tuning.metric), tables.heading(tuning.test_metric)]
     rows = [[Cell(row.name), *chosen_cells(found, row), *final_cells(found, row)] for row in found.rows]
     return Table(
-        "Chosen settings, on fresh seeds", [*columns, "95 % interval", "p", "verdict"], rows, final_notes(found)
+        "Chosen settings, on fresh seeds",
+        [*columns, "95 % interval", "luck of the search", "p", "verdict"],
+        rows,
+        final_notes(found),
     )
 
 
@@ -48,15 +51,16 @@ def final_cells(found: Findings, row: Finding) -> list[Cell]:
     test, metric = row.test, found.tuning.test_metric
     lost = f", {row.finals_diverged} diverged" if row.finals_diverged else ""
     if test is None:
-        return [Cell(lost.removeprefix(", ") or "-"), Cell("-"), Cell("-"), Cell("-")]
+        return [Cell(lost.removeprefix(", ") or "-"), *[Cell("-")] * 4]
     runs = tuple(final.run for final in row.contender.finals if math.isfinite(final.value))
     verdict = found.verdict(row.name)
     text = tables.cell(metric, test.mean, test.sd, test.n) + lost
     interval = f"{test.ci95_low * 100:.2f} to {test.ci95_high * 100:.2f}" if test.n > 1 else "-"
-    p = found.standing.p_t.get(row.name, math.nan)
+    p = found.standing.p.get(row.name, math.nan)
     return [
         Cell(text, test.mean, bold=verdict == "best", runs=runs),
         Cell(interval),
+        Cell(f"{row.luck * 100:.2f}", row.luck),
         Cell("-" if math.isnan(p) else f"{p:.3f}", None if math.isnan(p) else p),
         Cell(verdict),
     ]
@@ -69,8 +73,9 @@ def final_notes(found: Findings) -> Iterator[str]:
         f"with seeds {', '.join(map(str, tuning.seeds))}; each of these runs scores the test set once, at its end."
     )
     yield (
-        "± is the sample standard deviation (sd, ddof=1), the interval is of the mean by t. p: paired t-test against "
-        "the best, after Holm's correction over all pairs; tie: p > 0.05."
+        "± is the sample standard deviation (sd, ddof=1), the interval is of the mean by t. Luck of the search: sd of "
+        "what another validation set of this size would have chosen. p: t-test of the pairs with equal seed against "
+        "the best, with the luck of both searches, after Holm's correction over all pairs; tie: p > 0.05."
     )
     yield f"{BOLD} the best mean."
     if tuning.status != "finished":
@@ -144,6 +149,8 @@ def record_of(found: Findings, row: Finding) -> dict[str, Any]:
             f"test_{name}": getattr(test, name) if test else None
             for name in ("mean", "sd", "n", "ci95_low", "ci95_high")
         },
+        "luck_sd": row.luck,
+        "p_holm": found.standing.p.get(row.name),
         "p_t_holm": found.standing.p_t.get(row.name),
         "p_permutation": found.standing.p_permutation.get(row.name),
         "verdict": found.verdict(row.name),

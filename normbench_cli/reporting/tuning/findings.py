@@ -12,6 +12,7 @@ from normbench_cli.reporting.statistics import (
     Summary,
     expected_best,
     expected_best_interval,
+    luck_of_search,
     robust_range,
     stand,
     summarize,
@@ -33,10 +34,12 @@ class Budgeted:
 
 @dataclass(frozen=True)
 class Finding:
-    """test: the summary of the final runs; None without any.  robust: of the setting that `Findings.setting` names."""
+    """test: the summary of the final runs; None without any.  luck: the sd that the search adds to their mean.
+    robust: of the setting that `Findings.setting` names."""
 
     contender: Contender
     test: Summary | None
+    luck: float
     robust: RobustRange
     expected: Sequence[Budgeted]
     diverged: int
@@ -60,7 +63,7 @@ class Findings:
 
     def verdict(self, name: str) -> str:
         """Best, tie with it, or worse."""
-        if self.standing.best is None or name not in (self.standing.best, *self.standing.p_t):
+        if self.standing.best is None or name not in (self.standing.best, *self.standing.p):
             return "-"
         if name == self.standing.best:
             return "best"
@@ -71,15 +74,19 @@ def find(tuning: Tuning) -> Findings:
     setting = "lr" if "lr" in tuning.space else next(iter(tuning.space))
     finals = {one.name: {final.seed: final.value for final in one.finals} for one in tuning.contenders}
     rows = [finding_of(one, setting, tuning.space) for one in tuning.contenders]
-    return Findings(tuning, setting, rows, stand(finals))
+    luck = {row.name: row.luck**2 for row in rows}
+    return Findings(tuning, setting, rows, stand(finals, luck))
 
 
 def finding_of(contender: Contender, setting: str, space: Mapping[str, tuple[float, float, bool]]) -> Finding:
     finished = [trial for trial in contender.trials if trial.status == "finished"]
     values = [final.value for final in contender.finals if math.isfinite(final.value)]
+    test = summarize(values) if values else None
+    luck = luck_of_search([trial.score for trial in finished], contender.examples, test.sd if test else NAN)
     return Finding(
         contender=contender,
-        test=summarize(values) if values else None,
+        test=test,
+        luck=math.sqrt(luck),
         robust=robust_range(
             [trial.values[setting] for trial in finished], [trial.score for trial in finished], log=space[setting][2]
         ),

@@ -41,9 +41,10 @@ class Final:
 
 @dataclass(frozen=True)
 class Contender:
-    """chosen: the trial with the best validation score; None if none finished."""
+    """chosen: the trial with the best validation score; None if none finished.  examples: of the validation set."""
 
     name: str
+    examples: int
     trials: Sequence[Trial]
     chosen: Trial | None
     finals: Sequence[Final]
@@ -125,7 +126,7 @@ def contender_of(recorded: Mapping[str, Any], scores: Mapping[str, float]) -> Co
         )
         for one in recorded["finals"]
     ]
-    return Contender(str(recorded["name"]), trials, chosen, finals)
+    return Contender(str(recorded["name"]), int(recorded["examples"]), trials, chosen, finals)
 
 
 def trial_of(one: Mapping[str, Any]) -> Trial:
