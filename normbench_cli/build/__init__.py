@@ -22,7 +22,7 @@ the one that was trained.  The parts:
 """
 
 from normbench_cli.build.assemble import cross_validation, make_model, make_training
-from normbench_cli.build.data import load_data, load_images, loaded_data
+from normbench_cli.build.data import images_of, load_data, load_images, loaded_data
 from normbench_cli.build.resolution import (
     check,
     config_warnings,
@@ -40,6 +40,7 @@ __all__ = [
     "config_warnings",
     "cross_validation",
     "flags_of",
+    "images_of",
     "load_data",
     "load_images",
     "loaded_data",

@@ -84,6 +84,15 @@ def report(
             rich_help_panel=VALUES,
         ),
     ] = "",
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            metavar="METRIC=SCORE",
+            help="Steps and seconds until a score is reached, like test/accuracy=0.9, with a test and a plot.",
+            rich_help_panel=VALUES,
+        ),
+    ] = "",
     curve: Annotated[
         Names,
         typer.Option(
@@ -136,6 +145,7 @@ def report(
         kind=kind,
         at=at,
         curves=split_names(curve),
+        target=target,
         across=split_names(across),
         baseline=baseline,
         test=test,

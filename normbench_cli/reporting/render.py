@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from normbench_cli.registry.spec import format_value
+from normbench_cli.reporting.curves import label
 from normbench_cli.reporting.document import Document, Figure, Paragraph, Table
 from normbench_cli.reporting.layout import Layout
 from normbench_cli.reporting.report import Report
 from normbench_cli.reporting.tables import UNFINISHED
+from normbench_cli.reporting.target_table import target_figures, target_json, target_table
 
 STATISTICS = ("mean", "sd", "n", "min", "max", "ci95_low", "ci95_high")
 DIFFERENCE = ("n", "difference", "sd", "low", "high", "p_t", "p_permutation", "p_holm", "smallest_p", "effect_size")
@@ -23,7 +25,11 @@ def to_document(report: Report) -> Document:
     figures = [
         Figure(name, f"curve-{name}", "curve", points, {"metric": name}) for name, points in report.curves.items()
     ]
-    blocks: list[Table | Figure | Paragraph] = [*tables, noted, *figures, *report.figures]
+    blocks: list[Table | Figure | Paragraph] = [*tables, noted]
+    if report.targets is not None:
+        labels = {int(str(group)): label(row, report.shown) for group, row in report.groups.iterrows()}
+        blocks += [target_table(report.targets, labels), *target_figures(report.targets, labels)]
+    blocks += [*figures, *report.figures]
     return Document("normbench report", report.head, blocks, report.details, records(layout))
 
 
@@ -76,4 +82,5 @@ def json_row(layout: Layout, group: int, facts: dict[Any, Any]) -> dict[str, Any
                 metrics[metric]["baseline"] = {name: difference[name] for name in DIFFERENCE}
     unfinished = {status: facts[status] for status in UNFINISHED if facts[status]}
     settings = {name: facts[name] for name in report.fields}
-    return settings | {"n": facts["n"], "not_in_mean": unfinished, "metrics": metrics}
+    times = {} if report.targets is None else {"time_to_target": target_json(report.targets, group)}
+    return settings | {"n": facts["n"], "not_in_mean": unfinished, "metrics": metrics} | times
