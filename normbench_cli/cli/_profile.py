@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
+from normbench_cli.cli._live_profile import live_profile
 from normbench_cli.cli._output import echo, print_table
 from normbench_cli.cli._progress import profile_progress
 from normbench_cli.config import make_config
 from normbench_cli.errors import UsageError
-from normbench_cli.experiments.profile import ProfilePlan, plan_profile, preset_shapes, run_profile, shapes_of
+from normbench_cli.experiments.profile import ProfilePlan, plan_profile, preset_shapes, profile_contenders, shapes_of
+from normbench_cli.experiments.profiling.results import place_columns
+from normbench_cli.experiments.profiling.workloads import Place, places
 from normbench_cli.store import Store
 
 __all__ = ["given_shapes", "plan_profile", "print_profile", "run_shown"]
@@ -47,10 +51,27 @@ def batch_size(settings: Mapping[str, Any]) -> int | None:
     return None if given is None else make_config({"batch_size": given}).batch_size
 
 
-def run_shown(plan: ProfilePlan, store: Store, *, quiet: bool) -> dict[str, Any]:
-    """Run the profile; what is measured is shown on stderr as it comes."""
+def run_shown(
+    plan: ProfilePlan, store: Store, *, quiet: bool, json: bool = False
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Run the profile; what is measured is shown on stderr as it comes, in a table where people look at a terminal."""
+    if not (quiet or json) and sys.stdout.isatty() and sys.stderr.isatty():
+        with live_profile(list(map(place_title, places(plan))), [config.norm for config in plan.configs]) as settled:
+            return profile_contenders(plan, store, lambda rows: settled(list(map(live_line, time_rows(rows)))))
     with profile_progress(plan.places, quiet=quiet) as shown:
-        return run_profile(plan, store, lambda rows: shown(list(map(line_of, time_rows(rows)))))
+        return profile_contenders(plan, store, lambda rows: shown(list(map(line_of, time_rows(rows)))))
+
+
+def place_title(place: Place) -> str:
+    return title_of(place_columns(place, "", ""))
+
+
+def live_line(row: Row) -> tuple[str, str, str]:
+    """What the live table says of a candidate: popnorm, 31.200, 0.78 [0.77, 0.79]."""
+    if row["status"] != "ok":
+        return row["contender"], row["status"], ""
+    against = interval(row) if row["ratio"] is not None else "-"
+    return row["contender"], f"{row['median']:.3f}{' noisy' if row['noisy'] else ''}", against
 
 
 def time_rows(rows: list[Row]) -> list[Row]:

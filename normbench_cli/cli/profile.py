@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from normbench_cli import interrupts, store
-from normbench_cli.cli._options import Common, Settings, common_options, config_options
+from normbench_cli.cli._options import REPORTS, Common, Settings, common_options, config_options
 from normbench_cli.cli._output import print_json
+from normbench_cli.cli._profile_options import Compare, Format, Out, Phi, Solver, Trace, check_solver_options
 from normbench_cli.cli.reproduce import parse_duration
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry.spec import split_list
@@ -130,6 +131,12 @@ def profile(
             rich_help_panel=HOW_LONG,
         ),
     ] = "60s",
+    solver: Solver = False,
+    phi: Phi = None,
+    trace: Trace = None,
+    compare: Compare = None,
+    form: Format = None,
+    out: Out = REPORTS,
     *,
     common: Common,
 ) -> int:
@@ -142,8 +149,21 @@ def profile(
       normbench profile --norm popnorm,torch.nn:BatchNorm2d --preset resnet18-cifar
       normbench profile --norm popnorm --only model --model resnet18 --precision 2%
     """
-    from normbench_cli.cli import _profile
+    from normbench_cli.cli import _profile, _profile_solver, _profile_then
 
+    layers = {"--preset": preset, "--shapes-of": model_shapes, "--only": only, "--norm": settings.get("norm")}
+    check_solver_options(solver, layers | {"--trace": trace, "--compare": compare}, {"--phi": phi, "--format": form})
+    if solver:
+        return _profile_solver.profile_solver(
+            settings,
+            phi=phi,
+            shapes=list(map(parse_shape, shape or [])),
+            rounds=rounds,
+            seconds=parse_duration(budget),
+            form=form,
+            out=out,
+            common=common,
+        )
     shapes = _profile.given_shapes(list(map(parse_shape, shape or [])), preset, model_shapes, settings)
     plan = _profile.plan_profile(
         [spec for text in settings.pop("norm", [DEFAULT_NORM]) for spec in split_list(text)],
@@ -160,12 +180,16 @@ def profile(
         memory=memory,
     )
     with interrupts.raised(), store.Store.open(common.db) as opened:
-        outcome = _profile.run_shown(plan, opened, quiet=common.quiet)
+        afterwards = _profile_then.Afterwards(plan, opened, compare, trace)
+        run_ids, outcome = _profile.run_shown(plan, opened, quiet=common.quiet, json=common.json)
         lost = outcome.pop("lost")
+        outcome |= afterwards.compare(run_ids)
     if common.json:
         print_json(outcome)
     else:
         _profile.print_profile(outcome, plan.precision)
+        afterwards.print()
+    afterwards.write_trace(quiet=common.quiet)
     if lost:
         raise NormbenchError("; ".join(lost), "keep what was printed, or profile again")
     return exit_code(outcome["results"])

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from typing import Any, Protocol
 
 from normbench_cli.build import ResolvedConfig
 from normbench_cli.experiments.details import details_of
 from normbench_cli.experiments.lifecycle import begin_run
 from normbench_cli.experiments.profiling.measure import Measured
-from normbench_cli.experiments.profiling.plan import ProfilePlan
 from normbench_cli.measure.ratios import count_outliers
 from normbench_cli.store import Store
 
 HARDWARE = ("device_name", "device", "threads", "versions")  # facts that are part of a profile's identity
 
 
-def begin_contender(config: ResolvedConfig, plan: ProfilePlan, store: Store, facts: dict[str, Any]) -> str:
+class Identified(Protocol):
+    """A plan: what decides which profiles measure the same, besides the configurations."""
+
+    @property
+    def identity(self) -> list[Any]: ...
+
+
+def begin_contender(config: ResolvedConfig, plan: Identified, store: Store, facts: dict[str, Any]) -> str:
     """Record a run for a contender.  The hardware is part of a profile's identity."""
     own, details = details_of(config, facts)
     identity = [own, *plan.identity, {key: facts[key] for key in HARDWARE}]

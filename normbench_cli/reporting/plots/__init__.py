@@ -10,6 +10,7 @@ columns its points need and what options it takes:
     critical_difference   mean ranks over data sets, and which of them a test cannot tell apart
     trend                 a measurement from night to night
     bars                  a measurement of each group
+    convergence           the error of a solver against passes over the data
 
 Plots have the width of one column of a paper and colors that color-blind readers can tell apart.
 matplotlib loads with the first plot.
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from normbench_cli.reporting.plots.drawing import Drawing
 
-KINDS = ("curve", "pareto", "strength", "ratios", "critical_difference", "trend", "bars")
+KINDS = ("curve", "pareto", "strength", "ratios", "critical_difference", "trend", "bars", "convergence")
 
 
 def draw(figure: Figure) -> matplotlib.figure.Figure:

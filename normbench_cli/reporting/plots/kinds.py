@@ -7,7 +7,7 @@ from collections.abc import Callable
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting.document import Figure
-from normbench_cli.reporting.plots import bars, critical_difference, curve, pareto, ratios, strength, trend
+from normbench_cli.reporting.plots import bars, convergence, critical_difference, curve, pareto, ratios, strength, trend
 from normbench_cli.reporting.plots.drawing import Drawing, plot_style
 
 DRAW: dict[str, Callable[[Figure], Drawing]] = {
@@ -18,6 +18,7 @@ DRAW: dict[str, Callable[[Figure], Drawing]] = {
     "critical_difference": critical_difference.draw,
     "trend": trend.draw,
     "bars": bars.draw,
+    "convergence": convergence.draw,
 }
 
 
