@@ -6,6 +6,7 @@ range of its own.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -75,6 +76,7 @@ def entered(name: str) -> Any:
 
 def traced(work: Mapping[str, Callable[[], object]], device: torch.device) -> bytes:
     """One call of each piece of work, under its name, as a Chrome trace: JSON that Perfetto and Chrome open."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler's library would write its own log to stderr
     activities = [torch.profiler.ProfilerActivity.CPU]
     if on_accelerator(device):
         activities += torch.profiler.supported_activities() - {torch.profiler.ProfilerActivity.CPU}

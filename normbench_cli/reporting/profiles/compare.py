@@ -68,7 +68,7 @@ def compare_profiles(store: Store, now: Mapping[str, str], then: Profile, run: s
     if this is None:
         raise NormbenchError("nothing of this profile is recorded to be compared", "see `normbench runs list`")
     rows = [row for norm in now if norm in then.runs for row in cells(store, norm, now[norm], then.runs[norm])]
-    return ProfileComparison(run, then, rows, differences(this, then))
+    return ProfileComparison(run, then, rows, differences(this, then, {row["at"] for row in rows}))
 
 
 def cells(store: Store, norm: str, now: str, then: str) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from normbench_cli.registry.spec import format_value
@@ -10,12 +10,18 @@ from normbench_cli.reporting.compare.settings import flattened
 from normbench_cli.reporting.profiles.recorded import Profile
 
 NOT_SETTINGS = ("norm", "seed", "tag", "note", "db")
+OF_LAYERS = ("device", "amp")
 NOT_TOLD = ("git_dirty",)
 
 
-def differences(now: Profile, then: Profile) -> list[dict[str, str]]:
-    """name, then, now as text: the settings, then the facts of machine and code."""
+def differences(now: Profile, then: Profile, places: Collection[str]) -> list[dict[str, str]]:
+    """name, then, now as text: the settings, then the facts of machine and code.
+
+    places: those that are compared; where a model is none of them, the settings of a training mean nothing.
+    """
     settings = differing(now.settings, then.settings, NOT_SETTINGS)
+    if now.settings.get("model") not in places:
+        settings = (one for one in settings if one["name"] in OF_LAYERS)
     return [*settings, *differing(dict(flattened(now.environment)), dict(flattened(then.environment)), NOT_TOLD)]
 
 
