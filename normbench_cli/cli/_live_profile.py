@@ -20,11 +20,10 @@ Lines = list[tuple[str, str, str]]  # of each candidate at one place: norm, time
 
 
 class LiveProfile:
-    """Rows of all candidates at all places; those that are not measured yet wait."""
+    """Rows of all candidates at all places, each with its title and norms; those that are not measured yet wait."""
 
-    def __init__(self, titles: Sequence[str], norms: Sequence[str], console: Console) -> None:
-        self._titles = list(titles)
-        self._norms = list(norms)
+    def __init__(self, places: Sequence[tuple[str, Sequence[str]]], console: Console) -> None:
+        self._places = list(places)
         self._console = console
         self._done: list[Lines] = []
 
@@ -35,8 +34,8 @@ class LiveProfile:
     def rows(self) -> list[tuple[str, str, str, str]]:
         """All of them: the title of a place stands in its first row."""
         found = []
-        for number, title in enumerate(self._titles):
-            waiting = [(norm, WAITING, "") for norm in self._norms]
+        for number, (title, norms) in enumerate(self._places):
+            waiting = [(norm, WAITING, "") for norm in norms]
             lines = self._done[number] if number < len(self._done) else waiting
             for index, (norm, time, ratio) in enumerate(lines):
                 found.append((title if not index else "", norm, time, ratio))
@@ -45,8 +44,9 @@ class LiveProfile:
     def shown(self) -> list[tuple[str, str, str, str]]:
         """As many as fit, up to the last of the place that is being measured."""
         rows = self.rows()
-        most = max(len(self._norms), self._console.height - HEAD)
-        end = min(len(rows), max(most, sum(map(len, self._done)) + len(self._norms)))
+        most = max(1, self._console.height - HEAD)
+        following = [norms for _, norms in self._places[len(self._done) :][:1]]
+        end = max(min(most, len(rows)), sum(map(len, [*self._done, *following])))
         return rows[max(0, end - most) : end]
 
     def __rich__(self) -> Group:
@@ -55,17 +55,17 @@ class LiveProfile:
             table.add_column(name, justify="left" if number < 2 else "right", no_wrap=number > 1, overflow="ellipsis")
         for row in self.shown():
             table.add_row(*(Text(printable(cell), "dim" if cell == WAITING else "") for cell in row))
-        return Group(table, Text(f"{len(self._done)} of {len(self._titles)} comparisons"))
+        return Group(table, Text(f"{len(self._done)} of {len(self._places)} comparisons"))
 
 
 @contextmanager
-def live_profile(titles: Sequence[str], norms: Sequence[str]) -> Iterator[Callable[[Lines], None]]:
+def live_profile(places: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Callable[[Lines], None]]:
     """What it yields fills in the rows of the next place.
 
     The table is drawn when a place is done and never in between: a thread that redraws would be measured, too.
     """
     console = Console(stderr=True)
-    table = LiveProfile(titles, norms, console)
+    table = LiveProfile(places, console)
     with Live(table, console=console, transient=True, auto_refresh=False) as live:
         live.refresh()
 

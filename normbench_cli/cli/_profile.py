@@ -13,7 +13,7 @@ from normbench_cli.config import make_config
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.profile import ProfilePlan, plan_profile, preset_shapes, profile_contenders, shapes_of
 from normbench_cli.experiments.profiling.results import place_columns
-from normbench_cli.experiments.profiling.workloads import Place, places
+from normbench_cli.experiments.profiling.workloads import Place, layer_norms, places
 from normbench_cli.store import Store
 
 __all__ = ["given_shapes", "plan_profile", "print_profile", "run_shown"]
@@ -56,10 +56,14 @@ def run_shown(
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Run the profile; what is measured is shown on stderr as it comes, in a table where people look at a terminal."""
     if not (quiet or json) and sys.stdout.isatty() and sys.stderr.isatty():
-        with live_profile(list(map(place_title, places(plan))), [config.norm for config in plan.configs]) as settled:
+        with live_profile([(place_title(place), norms_at(plan, place)) for place in places(plan)]) as settled:
             return profile_contenders(plan, store, lambda rows: settled(list(map(live_line, time_rows(rows)))))
     with profile_progress(plan.places, quiet=quiet) as shown:
         return profile_contenders(plan, store, lambda rows: shown(list(map(line_of, time_rows(rows)))))
+
+
+def norms_at(plan: ProfilePlan, place: Place) -> list[str]:
+    return layer_norms(plan) if place.case else [config.norm for config in plan.configs]
 
 
 def place_title(place: Place) -> str:

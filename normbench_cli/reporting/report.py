@@ -100,7 +100,7 @@ def report_of(store: Store, query: ReportQuery) -> Report:
     """The report of an open store."""
     if shows_profiles(query):
         plain = report_of_runs(store, replace(query, by=(), across=(), baseline="", test=False))
-        profiles = profile_table(store, query, plain.runs["id"].tolist())
+        profiles = profile_table(store, query)
         return replace(plain, query=query, profiles=profiles, notes=store.damage(), damage=store.damage())
     return report_of_runs(store, query)
 

@@ -20,6 +20,8 @@ from normbench_cli.reporting.profiles.recorded import FACTS, Profile, places_of,
 from normbench_cli.reporting.query import ReportQuery
 from normbench_cli.store import Store
 from normbench_cli.store.errors import DamagedValue
+from normbench_cli.store.filter import parse_where
+from normbench_cli.store.queries import runs_frame
 
 BASELINE = "batchnorm"
 Row = dict[str, Any]
@@ -57,8 +59,8 @@ def facts_of_profiles(option: str, names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def profile_table(store: Store, query: ReportQuery, wanted: Sequence[str]) -> ProfileTable:
-    """wanted: the ids of the runs to be shown; a baseline counts whether it is among them or not."""
+def profile_table(store: Store, query: ReportQuery) -> ProfileTable:
+    """Of the runs that are asked for; a baseline counts whether it is among them or not."""
     across = facts_of_profiles("--across", query.across) or ["date"]
     by = [name for name in facts_of_profiles("--by", query.by) if name not in ("norm", *across)]
     profiles = read_profiles(store)
@@ -66,7 +68,7 @@ def profile_table(store: Store, query: ReportQuery, wanted: Sequence[str]) -> Pr
     if query.baseline and not any(baseline in profile.runs for profile in profiles):
         norms = sorted({norm for profile in profiles for norm in profile.runs})
         raise UsageError(f"--baseline {query.baseline}: no profile has it", suggest(baseline, norms))
-    shown = set(wanted)
+    shown = set(runs_frame(store, kind=query.kind, tag=query.tag, where=parse_where(query.where))["id"])
     rows = [row for profile in profiles for row in rows_of(store, profile, baseline, (*by, *across), shown)]
     return ProfileTable(by, across, baseline, rows)
 

@@ -24,6 +24,9 @@ def points_of(kind: str, groups: Sequence[str]) -> pd.DataFrame:
         "ratios": [{"at": at, "ratio": 1.5, "low": 1.4, "high": 1.7, "noisy": at == "mlp"} for at in ("8x4", "mlp")],
         "pareto": [{"cost": 2.0, "cost_sd": 0.1, **measured}],
         "critical_difference": [{"rank": 1.0}],
+        "convergence": [
+            {"panel": panel, "at": at, "error": 10.0**-at} for panel in ("relu", "cauchy") for at in (1, 4)
+        ],
     }
     rows = [{"group": group, **row} for group in groups for row in by_group[kind]]
     points = pd.DataFrame(rows)
