@@ -7,8 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from normbench_cli.norms._ggm.kernels import SolverOptions, prepare
-from normbench_cli.norms._ggm.solver import ACCURACY, column_sums, plain_newton, search, start_search
+from normbench_cli.norms._ggm.kernels import ForwardPass, SolverOptions, forward_pass
+from normbench_cli.norms._ggm.stats import SolverTotals
 
 SOLVERS = ("safe", "newton")  # the bracketed search of the layers, and the papers' iteration
 
@@ -22,17 +22,13 @@ class Estimate(NamedTuple):
 
 @torch.no_grad()
 def median_after(x: Tensor, phi: float, solver: str, passes: int) -> Estimate:
-    """Search as a layer does that has seen no batch yet: from the mean of x (values, C), in its type, float32 or
-    float64, but not compiled.
+    """The forward pass of a layer that has seen no batch yet, on x (values, C) in float32 or float64; not compiled.
 
-    A pass is one sum over all data; those for mean and variance (above phi = 2 the range, too) come before the first.
-    passes: at most so many; `safe` makes fewer where all columns are done, `newton` never.
+    It searches from the mean.  A pass is one sum over all data; mean and variance (above phi = 2 the range, too) come
+    before the first, the output after the last.  passes: at most so many; `safe` makes fewer where all columns are
+    done, `newton` never.
     """
-    problem = prepare(x, SolverOptions(phi, eps=0.0, steps=passes, above_two=phi > 2))
-    sums = column_sums(x, phi, problem.floor, problem.unit, problem.sd)
-    if solver == "newton":
-        state = plain_newton(problem.mean, sums, phi, problem.sd, passes)
-    else:
-        start = start_search(problem.mean, problem.low, problem.high)
-        state = search(start, sums, phi, problem.sd, ACCURACY[x.dtype], passes, stop_early=True)
+    options = SolverOptions(phi, eps=0.0, steps=passes, plain=solver == "newton", above_two=phi > 2)
+    cold, totals = torch.zeros_like(x[0]), torch.zeros(len(SolverTotals._fields), device=x.device)
+    state = ForwardPass.unflatten(forward_pass(x, None, None, None, cold, totals, options=options)).state
     return Estimate(state.y, state.iterations)

@@ -81,7 +81,7 @@ def notes(rows: Sequence[Row]) -> Iterator[str]:
     )
     yield (
         "passes: those after which a channel is done, mean over the channels; newton makes as many as it is told.  ms:"
-        " of all of them, with mean and variance (above 2 the range, too) before the first."
+        " of all of them, with mean and variance before the first and the output after the last."
     )
     if any(row["noisy"] for row in rows):
         yield "noisy: the times varied a lot; repeat when the machine is idle, or with more --budget."
