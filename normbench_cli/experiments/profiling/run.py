@@ -11,14 +11,14 @@ from normbench_cli import paths
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.lifecycle import Heartbeat, recording_outcome
 from normbench_cli.experiments.profiling.measure import Measured, measure_place
-from normbench_cli.experiments.profiling.plan import ProfilePlan
+from normbench_cli.experiments.profiling.plan import ProfilePlan, places
 from normbench_cli.experiments.profiling.record import begin_contender, end_contender, record_place
 from normbench_cli.experiments.profiling.results import Row, place_columns, result_rows
 from normbench_cli.experiments.profiling.roofline import Roofline
+from normbench_cli.experiments.profiling.step_worker import STEP_WORKER
 from normbench_cli.experiments.profiling.threads import thread_facts
 from normbench_cli.experiments.profiling.totals import total_rows
-from normbench_cli.experiments.profiling.workloads import places
-from normbench_cli.measure.peak import PeakProcess
+from normbench_cli.measure.peak import WORKER, PeakProcess
 from normbench_cli.store import Store
 
 Show = Callable[[list[Row]], object]
@@ -42,7 +42,7 @@ def profile_contenders(
     measured: list[Measured] = []
     with (
         recording_outcome(store, lambda run_id: "a profile is not continued: give the command again") as begun,
-        PeakProcess() as peaks,
+        PeakProcess(STEP_WORKER if plan.model else WORKER) as peaks,
     ):
         run_ids = {
             config.norm: begun.begin(partial(begin_contender, config, plan, store, facts)) for config in plan.configs
