@@ -49,17 +49,16 @@ class LayerData:
     def make(cls, case: LayerCase, device: torch.device, values: tuple[Tensor, Tensor] | None = None) -> LayerData:
         """Equal cases have equal data.  values: an input and that of the batch before, in place of normal ones."""
         generator = torch.Generator().manual_seed(0)
-        x, gradient = (torch.randn(case.shape, generator=generator) for _ in range(2))
-        x, before = values or (x, None)
+        normal, gradient = (torch.randn(case.shape, generator=generator) for _ in range(2))
+        x, before = values or (normal, None)
         last = case.memory_format == "channels_last" and len(case.shape) == 4
         form = torch.channels_last if last else torch.contiguous_format
-        x, gradient, before = (
-            None if t is None else t.to(device, case.torch_dtype).contiguous(memory_format=form)
-            for t in (x, gradient, before)
-        )
-        assert x is not None
-        assert gradient is not None
-        return cls(x.requires_grad_(case.timed != "eval"), gradient, before)
+
+        def placed(tensor: Tensor) -> Tensor:
+            return tensor.detach().to(device, case.torch_dtype).contiguous(memory_format=form)
+
+        x = placed(x).requires_grad_(case.timed != "eval")
+        return cls(x, placed(gradient), None if before is None else placed(before))
 
 
 def layer_workload(layer: nn.Module, case: LayerCase, device: torch.device, data: LayerData | None = None) -> Workload:

@@ -60,7 +60,7 @@ def read_values(text: str, pieces: Sequence[str]) -> tuple[int, ...]:
                 raise UsageError(f"--sweep {text}: ... stands between two values and the last", EXAMPLE)
             continue
         value = read_number(text, piece)
-        after = continued(*found, value) if number and pieces[number - 1].strip() == "..." else [value]
+        after = continued(found[0], found[1], value) if number and pieces[number - 1].strip() == "..." else [value]
         if not after:
             raise UsageError(f"--sweep {text}: no equal steps or factors lead to {value}", "name all values")
         found += after
@@ -73,7 +73,7 @@ def read_values(text: str, pieces: Sequence[str]) -> tuple[int, ...]:
 def read_number(text: str, piece: str) -> int:
     digits = piece.strip()
     if not (digits.isascii() and digits.isdigit() and len(digits) < 10 and int(digits)):
-        raise UsageError(f"--sweep {text}: '{piece}' is not a whole number from 1 to a billion", EXAMPLE)
+        raise UsageError(f"--sweep {text}: '{piece}' is not a whole number between 0 and a billion", EXAMPLE)
     return int(digits)
 
 
