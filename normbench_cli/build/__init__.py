@@ -14,13 +14,13 @@ the one that was trained.  The parts:
     resolution.py       check, resolve, resolved_fingerprint, config_warnings
     network_checks.py   what cannot work in a network, found before anything is allocated
     compile_trial.py    whether compiling the model makes training steps faster on this machine
-    assemble.py         make_training, make_model, cross_validation
+    assemble.py         make_training, make_model, cross_validation, graph_example
     init.py             initial weights
     optim.py            the optimizer and the learning-rate schedule
     data.py             data sets, kept in memory for all runs of a grid; data_digest.py tells them apart
 """
 
-from normbench_cli.build.assemble import cross_validation, make_model, make_training
+from normbench_cli.build.assemble import cross_validation, graph_example, make_model, make_training
 from normbench_cli.build.data import load_data, load_images, loaded_data
 from normbench_cli.build.resolution import (
     check,
@@ -37,6 +37,7 @@ __all__ = [
     "check",
     "config_warnings",
     "cross_validation",
+    "graph_example",
     "load_data",
     "load_images",
     "loaded_data",

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from normbench_cli.cli._document import print_document
 from normbench_cli.cli._output import echo, hint
-from normbench_cli.experiments.profile import ProfilePlan
+from normbench_cli.experiments.profile import ProfilePlan, SweepPlan
+from normbench_cli.experiments.profiling.plan import places
 from normbench_cli.experiments.profiling.trace import check_trace_file, write_trace
-from normbench_cli.experiments.profiling.workloads import places
 from normbench_cli.reporting.profiles import compare
 from normbench_cli.store import Store
 
@@ -17,13 +17,13 @@ from normbench_cli.store import Store
 class Afterwards:
     """What was asked for, checked before anything is measured."""
 
-    def __init__(self, plan: ProfilePlan, store: Store, earlier: str | None, trace: Path | None) -> None:
+    def __init__(self, plan: ProfilePlan | SweepPlan, store: Store, earlier: str, trace: Path | None) -> None:
         self._plan = plan
         self._store = store
-        self._earlier = earlier or ""
+        self._earlier = earlier
         self._trace = check_trace_file(trace) if trace else None
         self._then = compare.find_profile(store, earlier) if earlier else None
-        if self._then:
+        if self._then and isinstance(plan, ProfilePlan):
             norms = [config.norm for config in plan.configs]
             compare.check_comparable(store, self._then, norms, [place.condition for place in places(plan)])
         self._made: compare.ProfileComparison | None = None
@@ -41,6 +41,6 @@ class Afterwards:
             print_document(compare.to_document(self._made))
 
     def write_trace(self, *, quiet: bool) -> None:
-        if self._trace:
+        if self._trace and isinstance(self._plan, ProfilePlan):
             write_trace(self._plan, self._trace)
             hint(f"written: {self._trace}", quiet)

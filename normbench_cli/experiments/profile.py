@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from normbench_cli.experiments.profiling.activations import record_activations
 from normbench_cli.experiments.profiling.plan import SHAPES, ProfilePlan, plan_profile
 from normbench_cli.experiments.profiling.presets import preset_shapes
 from normbench_cli.experiments.profiling.run import profile_contenders, run_profile
 from normbench_cli.experiments.profiling.shapes_of import shapes_of
+from normbench_cli.experiments.profiling.sweep import SweepPlan, plan_sweep, run_sweep
+from normbench_cli.experiments.profiling.sweep_values import parse_sweep
 from normbench_cli.registry.spec import split_list
 from normbench_cli.store import Store
 
@@ -21,11 +24,16 @@ if TYPE_CHECKING:
 __all__ = [
     "SHAPES",
     "ProfilePlan",
+    "SweepPlan",
+    "parse_sweep",
     "plan_profile",
+    "plan_sweep",
     "preset_shapes",
     "profile",
     "profile_contenders",
+    "record_activations",
     "run_profile",
+    "run_sweep",
     "shapes_of",
 ]
 

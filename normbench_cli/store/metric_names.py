@@ -19,10 +19,11 @@ UNITS = {  # by the last part of the name; for other names the suffix says the u
     "unconverged": "fraction",
     "damaged_images": "images",
     "limit_fraction": "fraction",
+    "norm_share": "fraction",  # of a step: what is not spent with the norm `none`
 }
 SUFFIXES = {"_ms": "ms", "_bytes": "bytes", "_s": "s"}
 HIGHER_IS_BETTER = ("accuracy", "worst_group_accuracy", "accuracy_clip_only", "samples_per_s", "limit_fraction")
-LOWER_IS_BETTER = ("loss", "accuracy_drop", "corruption_error", "mean_corruption_error", "unconverged")
+LOWER_IS_BETTER = ("loss", "accuracy_drop", "corruption_error", "mean_corruption_error", "unconverged", "norm_share")
 LOWER_UNITS = ("ms", "s", "bytes")  # time and memory
 
 

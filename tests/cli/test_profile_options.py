@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import RunCommand
+from tests.support import RunCommand, train
 
 LAYER = ["--norm", "none", "--shape", "8x4", "--rounds", "5", "--budget", "1s", "--no-memory"]
 
 
+@pytest.mark.slow
 def test_the_solver_has_tables_plots_and_rows(normbench: RunCommand, tmp_path: Path) -> None:
     words = ["profile", "--solver", "--phi", "1.2", "--shape", "64x2", "--rounds", "5", "--budget", "1s"]
     ended = normbench(*words, "--out", "solver", "--format", "md")
@@ -19,6 +20,13 @@ def test_the_solver_has_tables_plots_and_rows(normbench: RunCommand, tmp_path: P
     assert ended.out.startswith("phi = 1.2: error in sd after so many passes\n")
     assert "mostly-zeros, phi 1.2, safe: error " in ended.err
     assert {"solver.md", "convergence-phi1.2.png"} <= {path.name for path in (tmp_path / "solver").iterdir()}
+    (recorded,) = train(normbench, "--model", "mlp", "--norm", "popnorm")
+    found = normbench(*words, "--from-run", recorded["id"], "--json")
+    assert "drop --shape" in found.err
+    found = normbench(*words[:4], "--budget", "1s", "--from-run", recorded["id"], "--json")
+    assert found.code == 0, found.err
+    rows = json.loads(found.out)["results"]
+    assert {row["data"].split()[1] for row in rows} == {f"from-{recorded['id']}-1"}
     drawn = normbench("report", "--kind", "profile", "--plot", "convergence", "--metric", "solver/error@relu+passes=4")
     assert drawn.code == 0, drawn.err
     assert "convergence-phi1.2.svg" in drawn.err
@@ -48,6 +56,7 @@ def test_an_earlier_profile_and_a_trace_beside_a_profile(normbench: RunCommand, 
         (["--solver", "--phi", "x"], "--phi x is not a list of numbers"),
         (["--solver", "--phi", "1"], "need no search"),
         (["--phi", "1.5"], "add --solver"),
+        (["--sweep", "size=8/16", "--compare", "x"], "omit --compare"),
         (["--trace", "."], "is a folder"),
         (["--compare", "ffffffff"], "ffffffff"),
     ],

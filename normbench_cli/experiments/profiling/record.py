@@ -10,6 +10,7 @@ from normbench_cli.build import ResolvedConfig
 from normbench_cli.experiments.details import details_of
 from normbench_cli.experiments.lifecycle import begin_run
 from normbench_cli.experiments.profiling.measure import Measured
+from normbench_cli.experiments.profiling.own_cost import NONE, step_metrics
 from normbench_cli.measure.ratios import count_outliers
 from normbench_cli.store import Store
 
@@ -49,7 +50,7 @@ def metrics_of(found: Measured, name: str) -> dict[str, float]:
         return {found.failures[name].status: 1.0}
     if name not in found.timings:
         return {}
-    timing, peak = found.timings[name], found.peaks.get(name)
+    timing, peak, place = found.timings[name], found.peaks.get(name), found.place
     optional = {
         "peak_memory_bytes": peak.bytes if peak else None,
         "limit_fraction": found.limit_fraction(name),
@@ -62,6 +63,7 @@ def metrics_of(found: Measured, name: str) -> dict[str, float]:
         **({peak.status: 1.0} if peak and peak.status != "ok" else {}),
         **{metric: value for metric, value in optional.items() if value is not None},
         **found.solver[name],
+        **({} if place.case else step_metrics(timing, found.timings.get(NONE), place.batch_size)),
     }
 
 

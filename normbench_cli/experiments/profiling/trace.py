@@ -13,8 +13,9 @@ from normbench_cli.build.resolution import with_choices
 from normbench_cli.disk import write_bytes
 from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.experiments.norm_layers import norm_layers
-from normbench_cli.experiments.profiling.plan import ProfilePlan
-from normbench_cli.experiments.profiling.workloads import Place, make_contenders, places
+from normbench_cli.experiments.profiling.plan import ProfilePlan, places
+from normbench_cli.experiments.profiling.steps import Place
+from normbench_cli.experiments.profiling.workloads import make_contenders
 from normbench_cli.measure.cases import calling
 from normbench_cli.measure.trace import named_ranges, traced
 from normbench_cli.registry import NORMS
@@ -37,7 +38,8 @@ def write_trace(plan: ProfilePlan, path: Path) -> None:
     Nothing is compiled but what a layer compiles itself, for in a compiled model no layer has a name.
     """
     plan = replace(plan, configs=tuple(with_choices(config, compile=False) for config in plan.configs))
-    place = as_traced([*places(plan)][-1 if plan.model else 0])
+    every = list(places(plan))
+    place = as_traced(next((one for one in every if one.case is None), every[0]))
     with ExitStack() as block:
         if place.case:
             block.enter_context(calling(place.case.call))
@@ -48,7 +50,7 @@ def write_trace(plan: ProfilePlan, path: Path) -> None:
         for norm, workload in contenders.workloads.items():
             for _ in range(WARM_UP):
                 workload.step()
-            step = f"{norm}: training step of {place.model}" if place.model else f"{norm}: layer {place.condition}"
+            step = f"{norm}: step of {place.condition}" if place.case is None else f"{norm}: layer {place.condition}"
             block.enter_context(named_ranges(layers_of(place, norm, workload.model)))
             work[step] = workload.step
         content = traced(work, plan.device)

@@ -20,7 +20,7 @@ def differences(now: Profile, then: Profile, places: Collection[str]) -> list[di
     places: those that are compared; where a model is none of them, the settings of a training mean nothing.
     """
     settings = differing(now.settings, then.settings, NOT_SETTINGS)
-    if now.settings.get("model") not in places:
+    if now.settings.get("model") not in {place.partition("+")[0] for place in places}:
         settings = (one for one in settings if one["name"] in OF_LAYERS)
     return [*settings, *differing(dict(flattened(now.environment)), dict(flattened(then.environment)), NOT_TOLD)]
 

@@ -9,6 +9,7 @@ import torch
 
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.profiling.solver import PASSES, plan_solver, run_solver
+from normbench_cli.reporting.document import Figure
 from normbench_cli.reporting.figures import make_figures, parse_plot
 from normbench_cli.reporting.profiles.solver import to_document
 from normbench_cli.reporting.query import ReportQuery
@@ -47,7 +48,7 @@ def test_both_solvers_are_measured_on_data_of_ones_own_and_drawn_again_from_the_
     assert sorted(runs["norm"]) == ["augnorm:phi=1.2", "augnorm:phi=1.2,solver=newton:iterations=32"]
     assert len(series(store, runs["id"].iloc[0], "solver/time_ms@line+passes=4")) == 3
 
-    (drawn,) = [block for block in to_document(rows, {}).blocks if hasattr(block, "kind")]
+    (drawn,) = [block for block in to_document(rows, {}).blocks if isinstance(block, Figure)]
     selection = select_runs(store, ReportQuery(kind="profile"))
     (again,) = make_figures(store, selection, [parse_plot("convergence")])
     columns = ["group", "panel", "at"]

@@ -22,7 +22,7 @@ def test_a_training_step_names_every_norm_layer_forward_and_backward(tmp_path: P
     plan = plan_profile(["popnorm", "ws"], settings=SETTINGS, only="model")
     write_trace(plan, tmp_path / "trace.json")
     names = names_in(tmp_path / "trace.json")
-    assert {f"{norm}: training step of mlp" for norm in ("none", "batchnorm", "popnorm")} <= names
+    assert {f"{norm}: step of mlp" for norm in ("none", "batchnorm", "popnorm")} <= names
     for norm in ("batchnorm", "popnorm", "weightstandardization"):
         for direction in ("forward", "backward"):
             assert [name for name in names if name.endswith(f" {norm} {direction}")], (norm, direction)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from normbench_cli.errors import UsageError
+from normbench_cli.reporting.document import Paragraph, Table
 from normbench_cli.reporting.profiles.calibrated import ratio_between
 from normbench_cli.reporting.profiles.compare import (
     check_comparable,
@@ -48,8 +49,10 @@ def test_a_slower_norm_is_told_with_what_else_differs(store: Store, enter: Enter
         {"name": "threads", "then": "2", "now": "1"},
     ]
     first, _, table = to_document(made).blocks
-    assert "Not the same: amp, threads" in first.text  # type: ignore[union-attr]
-    assert [cell.text for cell in table.rows[0]][-2:] == ["slower", "-"]  # type: ignore[union-attr]
+    assert isinstance(first, Paragraph)
+    assert isinstance(table, Table)
+    assert "Not the same: amp, threads" in first.text
+    assert [cell.text for cell in table.rows[0]][-2:] == ["slower", "-"]
     assert "Without a calibration" in " ".join(table.notes)
 
 
