@@ -176,7 +176,7 @@ def profile(
         afterwards = _profile_then.Afterwards(plan, opened, more.compare, more.trace)
         outcome = _profile_work.run_shown(plan, opened, quiet=common.quiet, json=common.json)
         lost = outcome.pop("lost")
-        outcome |= afterwards.compare(outcome.pop("runs", {}))
+        outcome |= afterwards.compare(outcome.get("runs", {}))
     if common.json:
         print_json(outcome)
     else:
