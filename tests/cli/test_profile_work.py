@@ -13,6 +13,7 @@ SHORT = ["--rounds", "5", "--budget", "1s", "--no-memory", "--norm", "augnorm", 
 MLP = ["--model", "mlp:depth=2,size=8,width=8", "--data", "digits:size=8", "--batch-size", "16"]
 
 
+@pytest.mark.slow
 def test_a_sweep_has_a_row_for_each_value_and_norm_and_is_drawn(normbench: RunCommand, tmp_path: Path) -> None:
     words = ["--shape", "8x4x6x6", "--sweep", "batch-size=2/4", "--format", "md", "--out", "files"]
     ended = normbench("profile", *SHORT, *words)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from normbench_cli.reporting.document import Figure, Table
 from normbench_cli.reporting.plots import drawing_of
 from normbench_cli.reporting.sweeps import sweep_document
@@ -58,7 +60,7 @@ def test_ratios_are_drawn_with_their_intervals_and_a_line_at_one() -> None:
     drawing = drawing_of(ratios)
     assert drawing.marks[0].text == "popnorm, batch size 8: 1 (0.9 to 1.2)"
     (axes,) = drawing.plot.axes
-    assert any(list(line.get_ydata()) == [1, 1] for line in axes.lines)
+    assert any(np.array_equal(line.get_ydata(), [1, 1]) for line in axes.lines)
     assert axes.get_ylabel() == "time relative to batchnorm"
     ends = [segment[:, 1].round(3).tolist() for bars in axes.collections for segment in bars.get_segments()]  # type: ignore[attr-defined]
     assert [0.9, 1.2] in ends

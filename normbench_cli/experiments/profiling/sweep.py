@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from normbench_cli.errors import UsageError
@@ -93,10 +93,10 @@ def run_sweep(plan: SweepPlan, store: Store, show: Show = lambda rows: None) -> 
     left = plan.plans[0].seconds
     with peak_process(plan.plans[0]) as peaks:
         for number, (value, each) in enumerate(zip(plan.sweep.values, plan.plans, strict=True)):
-            started, share = time.monotonic(), left / (len(plan.plans) - number)
+            started, share = monotonic(), left / (len(plan.plans) - number)
             mark = partial(marked, plan, value)
             _, own = profile_contenders(replace(each, seconds=share), store, partial(show_marked, show, mark), peaks)
-            left -= min(time.monotonic() - started, share)
+            left -= min(monotonic() - started, share)
             found["environment"] = own["environment"]
             found["results"] += mark(own["results"])
             found["totals"] += mark(own["totals"])

@@ -30,7 +30,7 @@ def make_ratios(store: Store, selection: Selection, plot: PlotQuery) -> Iterator
         raise NothingMeasured("--plot ratios shows profiles, and none is selected", "add --kind profile")
     runs = runs.assign(session=sessions(store, runs["id"].tolist()))
     labels, rows = labels_of(selection), list[dict[str, Any]]()
-    for _, together in runs.groupby(["session", "batch_size"], sort=False):
+    for _, together in runs.groupby(["session", "batch_size"], sort=False, dropna=False):
         base = together[together["norm"] == reference]
         for run in together.itertuples():
             if len(base) and run.norm != reference:
