@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from normbench_cli.build.data import images_of, load_graphs
 from normbench_cli.build.init import initialize
@@ -15,9 +15,10 @@ from normbench_cli.build.resolved_config import ResolvedConfig
 from normbench_cli.build.unit_variance import scale_to_unit_variance
 from normbench_cli.config import RunConfig
 from normbench_cli.device import pick_device
-from normbench_cli.engine.crossval import Curves, FoldPlan, cross_validate
+from normbench_cli.engine.crossval import Curves, FoldPlan, assign_folds, cross_validate, shuffled_batches
 from normbench_cli.engine.events import Progress, Record
-from normbench_cli.engine.protocols import Batches, Data, ImageData, Probe
+from normbench_cli.engine.protocols import Batches, Data, ImageData, Inputs, Probe
+from normbench_cli.engine.step import Learner
 from normbench_cli.engine.training import Training
 from normbench_cli.measure.probes import Drift, ModeGap, Probes
 from normbench_cli.norms._compile import keep_headers_in_cache
@@ -88,6 +89,18 @@ def make_probes(model: nn.Module, config: RunConfig, train: Batches) -> list[Pro
         Drift(model),
         ModeGap(model, first.inputs, first.labels),
     ]
+
+
+def graph_example(config: ResolvedConfig) -> tuple[Learner, Inputs, Tensor]:
+    """A model for graphs with all that its training needs, and the first batch of the first fold: inputs, labels."""
+    data, device = load_graphs(config.data), pick_device(config.device)
+    torch.manual_seed(config.seed)
+    model = make_model(config, data).to(device)
+    objective, optimizer = OBJECTIVES.build(config.objective), make_optimizer(model, config)
+    graphs = data.to(device)
+    train = (assign_folds(graphs.labels.cpu(), config.folds, config.seed) != 0).nonzero()[:, 0]
+    chosen = next(shuffled_batches(train, config.batch_size, torch.Generator().manual_seed(config.seed)))
+    return Learner(model=model, objective=objective, optimizer=optimizer, device=device), *graphs.batch(chosen)
 
 
 def cross_validation(

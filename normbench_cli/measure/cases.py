@@ -31,7 +31,8 @@ PASSES = {
 class LayerCase:
     """A layer is measured on an input of this `shape`, (N, C, ...), and type.
 
-    memory_format: one of MEMORY_FORMATS; call: one of CALLS; timed: one of PASSES; amp: as in a configuration.
+    memory_format: one of MEMORY_FORMATS; call: one of CALLS; timed: one of PASSES; amp: as in a configuration; start:
+    one of `start.STARTS`; data: where its values are from, or empty if they are drawn from a normal distribution.
     """
 
     shape: tuple[int, ...]
@@ -40,15 +41,16 @@ class LayerCase:
     call: str = "layer"
     timed: str = "both"
     amp: str = "off"
+    start: str = "warm"
+    data: str = ""
 
     @property
     def label(self) -> str:
         """The shape, and what differs from the usual: 8x4x6x6 or 8x4x6x6+bfloat16+channels_last."""
         usual = LayerCase(())
         own = asdict(self)
-        differs = [
-            own[name] for name in ("dtype", "memory_format", "call", "timed") if own[name] != getattr(usual, name)
-        ]
+        names = ("dtype", "memory_format", "call", "timed", "start", "data")
+        differs = [own[name] for name in names if own[name] != getattr(usual, name)]
         return "+".join(["x".join(map(str, self.shape)), *differs])
 
     @property

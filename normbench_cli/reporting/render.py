@@ -8,6 +8,8 @@ from normbench_cli.registry.spec import format_value
 from normbench_cli.reporting.curves import label
 from normbench_cli.reporting.document import Document, Figure, Paragraph, Table
 from normbench_cli.reporting.layout import Layout
+from normbench_cli.reporting.profiles.across import ProfileTable
+from normbench_cli.reporting.profiles.across_document import table_of, trends_of
 from normbench_cli.reporting.report import Report
 from normbench_cli.reporting.tables import UNFINISHED
 from normbench_cli.reporting.target_table import target_figures, target_json, target_table
@@ -18,6 +20,8 @@ DIFFERENCE = ("n", "difference", "sd", "low", "high", "p_t", "p_permutation", "p
 
 def to_document(report: Report) -> Document:
     """The tables with their notes, and a figure for each curve."""
+    if report.profiles is not None:
+        return profiles_document(report, report.profiles)
     layout = Layout(report)
     *tables, last = layout.tables()
     notes = [*layout.notes(), *report.notes]
@@ -31,6 +35,13 @@ def to_document(report: Report) -> Document:
         blocks += [target_table(report.targets, labels), *target_figures(report.targets, labels)]
     blocks += [*figures, *report.figures]
     return Document("normbench report", report.head, blocks, report.details, records(layout))
+
+
+def profiles_document(report: Report, made: ProfileTable) -> Document:
+    """The profiles across dates, hosts or versions, and how they changed."""
+    table = table_of(made, report.notes, report.query.limit)
+    blocks: list[Table | Figure | Paragraph] = [table, *trends_of(made), *report.figures]
+    return Document("normbench report", report.head, blocks, report.details, made.rows)
 
 
 def records(layout: Layout) -> list[dict[str, Any]]:
@@ -64,6 +75,8 @@ def plain(value: Any) -> Any:
 
 def to_json(report: Report) -> dict[str, Any]:
     """``{"rows": [...]}``: a row a group with its fields, its numbers of runs, and the statistics of each metric."""
+    if report.profiles is not None:
+        return {"rows": report.profiles.rows}
     layout = Layout(report)
     groups = report.groups.to_dict("index")
     rows = [json_row(layout, group, groups[group]) for group in layout.groups]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from normbench_cli.reporting.data_note import data_note
 from normbench_cli.reporting.document import BOLD, UNDERLINED, Figure
 from normbench_cli.reporting.figures import make_figures, parse_plot
 from normbench_cli.reporting.head import make_head
+from normbench_cli.reporting.profiles.across import ProfileTable, profile_table, shows_profiles
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery, SchedulePoint, parse_at
 from normbench_cli.reporting.remarks import remark_notes
 from normbench_cli.reporting.run_details import run_details
@@ -49,7 +50,8 @@ class Report:
     fields: the settings of every group; shown: those that name the rows; across: those whose values are columns;
     comparisons: best groups, ties and differences; curves: points by metric name; figures: the plots;
     head: what makes the report again; details: what is recorded of each run, where asked for;
-    damage: what was left out because it is damaged, which the notes say too; targets: times to a target, if asked for.
+    damage: what was left out because it is damaged, which the notes say too; targets: times to a target, if asked for;
+    profiles: what a report of profiles shows in place of the groups.
     """
 
     fields: list[str]
@@ -68,6 +70,7 @@ class Report:
     figures: list[Figure] = field(default_factory=list)
     damage: list[str] = field(default_factory=list)
     targets: TimesToTarget | None = None
+    profiles: ProfileTable | None = None
 
     @cached_property
     def _runs_of(self) -> dict[int, tuple[str, ...]]:
@@ -98,6 +101,14 @@ def make_report(query: ReportQuery, db: str | None = None) -> Report:
 
 def report_of(store: Store, query: ReportQuery) -> Report:
     """The report of an open store."""
+    if shows_profiles(query):
+        plain = report_of_runs(store, replace(query, by=(), across=(), baseline="", test=False))
+        profiles = profile_table(store, query)
+        return replace(plain, query=query, profiles=profiles, notes=store.damage(), damage=store.damage())
+    return report_of_runs(store, query)
+
+
+def report_of_runs(store: Store, query: ReportQuery) -> Report:
     point = parse_at(query.at)
     plots = [parse_plot(plot, query.metrics) for plot in query.plots]
     selection = select_runs(store, query)

@@ -20,10 +20,14 @@ UNITS = {  # by the last part of the name; for other names the suffix says the u
     "unconverged": "fraction",
     "damaged_images": "images",
     "limit_fraction": "fraction",
+    "norm_share": "fraction",  # of a step: what is not spent with the norm `none`
 }
 SUFFIXES = {"_ms": "ms", "_bytes": "bytes", "_s": "s"}
 HIGHER_IS_BETTER = ("accuracy", "worst_group_accuracy", "accuracy_clip_only", "samples_per_s", "limit_fraction")
-LOWER_IS_BETTER = ("loss", "objective", "accuracy_drop", "corruption_error", "mean_corruption_error", "unconverged")
+LOWER_IS_BETTER = (
+    *("loss", "objective", "accuracy_drop", "corruption_error", "mean_corruption_error", "unconverged"),
+    "norm_share",
+)
 CAUTIONS = {  # by condition: what a score is that was chosen by itself
     "best": "is the highest test accuracy of any epoch, chosen by the test scores themselves, so it is optimistic; "
     "with validation=0.1, test/accuracy@best_average is that of an epoch chosen by held-out data",

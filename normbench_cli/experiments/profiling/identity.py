@@ -5,17 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from normbench_cli.build import ResolvedConfig
-from normbench_cli.experiments.profiling.plan import ProfilePlan
 
 HARDWARE = ("device_name", "device", "threads", "versions")
 ON_GPUS = ("flags", "limits", "driver")  # facts of an environment; that of a CPU has no flags
 SPEED = ("compile", "compile_mode", "channels_last", "cudnn_benchmark", "deterministic", "pin_memory")  # settings
 
 
-def profile_fingerprint(own: str, config: ResolvedConfig, plan: ProfilePlan, facts: Mapping[str, Any]) -> str:
+class Identified(Protocol):
+    """A plan: what decides which profiles measure the same, besides the configurations."""
+
+    @property
+    def identity(self) -> list[Any]: ...
+
+
+def profile_fingerprint(own: str, config: ResolvedConfig, plan: Identified, facts: Mapping[str, Any]) -> str:
     """own: the configuration's.  On a CPU the settings of a GPU add nothing."""
     identity = [own, *plan.identity, {key: facts[key] for key in HARDWARE}]
     if "flags" in facts:

@@ -7,14 +7,14 @@ from typing import Any
 from normbench_cli.build import ResolvedConfig
 from normbench_cli.experiments.details import details_of
 from normbench_cli.experiments.lifecycle import begin_run
-from normbench_cli.experiments.profiling.identity import profile_fingerprint
+from normbench_cli.experiments.profiling.identity import Identified, profile_fingerprint
 from normbench_cli.experiments.profiling.measure import Measured
-from normbench_cli.experiments.profiling.plan import ProfilePlan
+from normbench_cli.experiments.profiling.own_cost import NONE, step_metrics
 from normbench_cli.measure.ratios import count_outliers
 from normbench_cli.store import Store
 
 
-def begin_contender(config: ResolvedConfig, plan: ProfilePlan, store: Store, facts: dict[str, Any]) -> str:
+def begin_contender(config: ResolvedConfig, plan: Identified, store: Store, facts: dict[str, Any]) -> str:
     """Record a run for a contender.  The hardware is part of a profile's identity."""
     own, details = details_of(config, facts)
     fingerprint = profile_fingerprint(own, config, plan, facts)
@@ -39,7 +39,7 @@ def metrics_of(found: Measured, name: str) -> dict[str, float]:
         return {found.failures[name].status: 1.0}
     if name not in found.timings:
         return {}
-    timing, peak = found.timings[name], found.peaks.get(name)
+    timing, peak, place = found.timings[name], found.peaks.get(name), found.place
     optional = {
         "peak_memory_bytes": peak.bytes if peak else None,
         "limit_fraction": found.limit_fraction(name),
@@ -52,6 +52,7 @@ def metrics_of(found: Measured, name: str) -> dict[str, float]:
         **({peak.status: 1.0} if peak and peak.status != "ok" else {}),
         **{metric: value for metric, value in optional.items() if value is not None},
         **found.solver[name],
+        **({} if place.case else step_metrics(timing, found.timings.get(NONE), place.batch_size)),
     }
 
 

@@ -16,6 +16,7 @@ OPTIONS = {  # of each kind: the options it takes
     "critical_difference": ("across",),
     "trend": (),
     "bars": ("part",),
+    "convergence": (),
 }
 AXES_OF_CURVES = ("epoch", "step", "seconds")
 

@@ -13,6 +13,7 @@ columns its points need and what options it takes:
     sensitivity           the score of a tuning's trials against a setting
     expected_best         the best score that a number of trials is expected to find
     survival              the share of runs that have reached a score, by steps or seconds
+    convergence           the error of a solver against passes over the data
 
 Plots have the width of one column of a paper and colors that color-blind readers can tell apart.
 matplotlib loads with the first plot.
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from normbench_cli.reporting.plots.drawing import Drawing
 
 KINDS = (
-    *("curve", "pareto", "strength", "ratios", "critical_difference", "trend", "bars"),
+    *("curve", "pareto", "strength", "ratios", "critical_difference", "trend", "bars", "convergence"),
     *("sensitivity", "expected_best", "survival"),
 )
 

@@ -9,6 +9,7 @@ from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting.document import Figure
 from normbench_cli.reporting.plots import (
     bars,
+    convergence,
     critical_difference,
     curve,
     expected_best,
@@ -32,6 +33,7 @@ DRAW: dict[str, Callable[[Figure], Drawing]] = {
     "sensitivity": sensitivity.draw,
     "expected_best": expected_best.draw,
     "survival": survival.draw,
+    "convergence": convergence.draw,
 }
 
 

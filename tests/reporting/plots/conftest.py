@@ -30,6 +30,9 @@ def points_of(kind: str, groups: Sequence[str]) -> pd.DataFrame:
         ],
         "expected_best": [{"at": at, "mean": 0.5, "low": 0.4, "high": 0.6, "n": 2} for at in (1, 2)],
         "survival": [{"at": at, "share": at / 100, "n": 3, "reached": 2} for at in (0.0, 20.0, 60.0)],
+        "convergence": [
+            {"panel": panel, "at": at, "error": 10.0**-at} for panel in ("relu", "cauchy") for at in (1, 4)
+        ],
     }
     rows = [{"group": group, **row} for group in groups for row in by_group[kind]]
     points = pd.DataFrame(rows)
