@@ -1,4 +1,4 @@
-"""What a night does to all times of a suite alike: the machine was faster or slower, which says nothing about the code."""
+"""What a night does to all times of a suite alike, which says something about the machine and nothing of the code."""
 
 from __future__ import annotations
 

@@ -123,4 +123,6 @@ def support(night: Night, band: Band, level: float) -> float:
     estimate = min(max(night.estimate, band.expected), level)
     ratio = (level - band.expected) * (estimate - (band.expected + level) / 2)
     variance = night.variance + band.variance
+    if math.isinf(variance) or math.isnan(ratio):
+        return 0.0
     return min(max(ratio / variance, -most), most) if variance else math.copysign(most, ratio)

@@ -35,7 +35,8 @@ class Raised:
     @classmethod
     def begun(cls, nights: Sequence[Night], band: Band) -> Raised:
         _, in_deviations = deviations(nights, band, 1)
-        seen = min(SETTLED, max(in_deviations, CERTAIN_DEVIATIONS) ** 2 / 2)
+        far = max(in_deviations, CERTAIN_DEVIATIONS)
+        seen = min(SETTLED, far * far / 2)
         return cls(list(nights), seen, settled=seen >= SETTLED)
 
     @property

@@ -79,9 +79,7 @@ def changed_blocks(verdict: Verdict, found: Mapping[str, History], stem: str) ->
     if better:
         yield tables.changed_table("Improvements", better)
     if withdrawn:
-        yield tables.changed_table(
-            "Withdrawn", withdrawn, ["Reported by earlier nights; later ones do not confirm it."]
-        )
+        yield tables.changed_table("Withdrawn", withdrawn, ["Reported by earlier nights, not confirmed by later ones."])
     if doubtful:
         yield tables.changed_table(
             "Outside the band, not confirmed", doubtful, ["Nothing is concluded from one measurement."]

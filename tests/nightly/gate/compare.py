@@ -132,7 +132,7 @@ def main() -> None:
     parser.add_argument("--found", type=int, default=1000)
     parser.add_argument("--few", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=["harder", "usual"])
+    parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=["harder"])
     parser.add_argument("--asv", default="")
     parser.add_argument("--otava", default="")
     options = parser.parse_args()
