@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import shlex
@@ -41,7 +42,7 @@ def on_a_terminal(command: str, home: str) -> str:
 
 
 def main() -> None:
-    console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"))  # noqa: SIM115
+    console = Console(record=True, width=WIDTH, file=io.StringIO())
     with tempfile.TemporaryDirectory() as home:
         outputs = {SHOWN[0]: on_a_terminal(SHOWN[0], home)}
         on_a_terminal(GRID, home)
