@@ -80,13 +80,14 @@ class Track:
         band, night, short = self.band(), self._night(value, again, noise), self._too_short(value)
         if (spread := spread_of(again)) is not None:
             self.spreads = [*self.spreads, spread / noise][-WINDOW:]
+        looked_at = self._is_looked_at(value, band, noise)  # others are measured again beside it, as controls
         self.count += 1
         if self.raised:
             return self._add_to_raised(self.raised, night, value, band)
         if short:
             self.reference.append(night)
             return Verdict("too short", band)
-        direction = side_of(night, band) if night.repeated else (value > band.high) - (value < band.low)
+        direction = side_of(night, band) if looked_at and night.repeated else (value > band.high) - (value < band.low)
         confirmed = self._confirmed(night, band, direction)
         if confirmed:
             return self._change(confirmed, night, band, direction)
