@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from normbench_cli import cli
+from normbench_cli.axes.experiment import make_experiment
 from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.config import GRID_FIELDS, read_assignments
 from normbench_cli.errors import UsageError
-from normbench_cli.experiments.plan import expand
 from normbench_cli.experiments.tuning.request import (
     MOST_TRIALS,
     PRUNERS,
@@ -136,9 +136,8 @@ def tune(
     space = parse_space(over or [])
     base = settings | dict(read_assignments("--set", set_ or []))
     refuse_searched(base, space)
-    axes = {name: base.pop(name, None) for name in GRID_FIELDS}
     request = TuneRequest(
-        contenders=list(dict.fromkeys(expand(base, axes))),
+        contenders=list(dict.fromkeys(make_experiment(base).configs(allow or ()))),
         space=space,
         budget=parse_budget(budget),
         sampler=read_value(sampler, Sampler, "--sampler"),
