@@ -49,7 +49,8 @@ def initial_weights_finding() -> str:
         f"With Xavier weights POP-Norm's loss on the digits is {few['popnorm'] / few['batchnorm']:.2g} of BatchNorm's "
         f"({few['popnorm']:.2g}, {few['batchnorm']:.2g}; sigmoid,\nafter half of the schedule, n={n}). "
         "With weights three times as large BatchNorm's falls by a factor of\n"
-        f"{falls['batchnorm']:.0f} and POP-Norm's by {falls['popnorm']:.0f}, to {many['batchnorm']:.2g} and {many['popnorm']:.2g}"
+        f"{falls['batchnorm']:.0f} and POP-Norm's by {falls['popnorm']:.0f}, "
+        f"to {many['batchnorm']:.2g} and {many['popnorm']:.2g}"
     )
 
 
