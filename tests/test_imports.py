@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
     "cli": {"experiments", "nightly", "reporting", "store", "suites"},
     "nightly": {"device", "experiments", "reporting", "store", "suites"},
     "experiments": {"build", "corruptions", "datasets", "engine", "measure", "store", "suites", "device", "operations"},
-    "build": {*COMPONENTS, "engine", "measure", "device", "operations"},
+    "build": {*COMPONENTS, "engine", "measure", "device", "model_state", "operations"},
     "engine": {"measure", "device", "model_state"},
     "measure": {"device", "model_state", "operations"},
     "reporting": {"store", "suites"},

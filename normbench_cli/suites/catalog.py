@@ -15,6 +15,7 @@ from normbench_cli.suites.read_claims import Claim, read_claims
 from normbench_cli.suites.suite import Suite
 
 FOLDER = Path(__file__).parent
+STUDIES = ("popnorm-setting",)  # of what papers leave open: no tables of a paper, and run only if they are named
 
 
 @cache
@@ -35,11 +36,12 @@ def find(name: str) -> Suite:
 
 
 def select(texts: list[str]) -> list[Suite]:
-    """The suites of some names; `all` is every one, and `popnorm` all of that paper."""
+    """The suites of some names; `all` is every table and figure of the papers, and `popnorm` all of that paper."""
     found: list[str] = []
     for text in texts:
         of_paper = [name for name in names() if name.startswith(f"{text}/")]
-        found += names() if text == "all" else of_paper or [text]
+        of_papers = [name for name in names() if not name.startswith(STUDIES)]
+        found += of_papers if text == "all" else of_paper or [text]
     return [find(name) for name in dict.fromkeys(found)]
 
 

@@ -40,14 +40,17 @@ def initial_weights_table() -> str:
 
 def initial_weights_finding() -> str:
     """What the table comes to, in two sentences."""
-    loss = {key: float(row["mean"]) for key, row in measured("half").items()}
+    rows = measured("half")
+    loss = {key: float(row["mean"]) for key, row in rows.items()}
+    n = "/".join(sorted({row["n"] for row in rows.values()}))
     (few, many) = ({norm: loss[norm, gain] for norm in ("batchnorm", "popnorm")} for gain in GAINS)
     falls = {norm: few[norm] / many[norm] for norm in few}
     return (
         f"With Xavier weights POP-Norm's loss on the digits is {few['popnorm'] / few['batchnorm']:.2g} of BatchNorm's "
-        f"({few['popnorm']:.2g}, {few['batchnorm']:.2g}; sigmoid, after half of the schedule).\n"
-        f"With weights three times as large both learn better, BatchNorm by a factor of {falls['batchnorm']:.0f} and "
-        f"POP-Norm by {falls['popnorm']:.0f}:\n{many['popnorm']:.2g} and {many['batchnorm']:.2g}"
+        f"({few['popnorm']:.2g}, {few['batchnorm']:.2g}; sigmoid,\nafter half of the schedule, n={n}). "
+        "With weights three times as large BatchNorm's falls by a factor of\n"
+        f"{falls['batchnorm']:.0f} and POP-Norm's by {falls['popnorm']:.0f}, "
+        f"to {many['batchnorm']:.2g} and {many['popnorm']:.2g}"
     )
 
 

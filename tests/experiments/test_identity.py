@@ -250,12 +250,3 @@ def test_planning_a_finished_grid_loads_no_torch(two_sets: tuple[str, str], monk
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['finished', 'finished'] False"
-
-
-def test_a_network_that_computes_something_else_since_has_a_fingerprint_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    config = make_config({"data": "toy_graphs", "model": "gin"})
-    now = fingerprints([config])
-    monkeypatch.setattr("normbench_cli.experiments.identity.revisions_of", lambda config: {})
-    assert fingerprints([config]) == [config.fingerprint()] != now

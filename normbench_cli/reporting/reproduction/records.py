@@ -54,6 +54,7 @@ def claim_records(judged: Sequence[tuple[Claim, Judgement]], scale: Scale) -> It
             "published_text": claim.printed.value if claim.printed else "",
             "bounds": ", ".join(f"{name} {format_value(value)}" for name, value in claim.bounds.items()),
             "claim": claim.text,
+            "place": claim.place,
             "verdict": found.verdict,
             "test": found.test,
             "n": found.n,
