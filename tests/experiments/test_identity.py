@@ -27,12 +27,8 @@ from tests.datasets.made_files import GRAPHS, write_celeba, write_fashion, write
 from tests.support import recorded_details
 
 PICTURES: dict[str, Any] = {
-    "data": "fashionmnist",
-    "model": "mlp:width=8",
-    "batch_size": 10,
-    "iterations": 1,
-    "amp": "off",
-}
+    "data": "fashionmnist", "model": "mlp:width=8", "batch_size": 10, "iterations": 1, "amp": "off",
+}  # fmt: skip
 
 
 @pytest.fixture
