@@ -37,8 +37,8 @@ def record(store: Store, norm: str, seed: int, accuracies: Sequence[float], stat
     store.end(run_id, status)
 
 
-def times(store: Store, **query: str) -> TimesToTarget:
-    found = report_of(store, ReportQuery(target="test/accuracy=90%", **query)).targets
+def times(store: Store, baseline: str = "") -> TimesToTarget:
+    found = report_of(store, ReportQuery(target="test/accuracy=90%", baseline=baseline)).targets
     assert found is not None
     return found
 
