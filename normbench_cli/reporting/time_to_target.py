@@ -144,7 +144,7 @@ def read_times(store: Store, selection: Selection, target: Target) -> dict[int, 
             # a run that diverged would never have got there, however long the others went on
             at = max(row[unit], ends[unit]) if row["diverged"] and not row["reached"] else row[unit]
             found.setdefault(row["group"], {}).setdefault(unit, {})[row["key"]] = statistics.Time(at, row["reached"])
-    return {group: dict(times) for group, times in found.items()}
+    return {group: dict(found[group]) for group in sorted(found)}
 
 
 def reached_rows(

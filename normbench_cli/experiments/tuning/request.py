@@ -83,11 +83,11 @@ class TuneRequest:
     def trial(self, contender: int, values: Mapping[str, float], *, validation: float, **labels: str) -> RunConfig:
         """The configuration of a trial.  It holds out a validation set and never scores the test set."""
         held = {"validation": validation, "score_test": "never", "seed": self.trial_seed}
-        return replace(self.contenders[contender], **values, **held, **labels)
+        return changed(self.contenders[contender], {**values, **held, **labels})
 
     def final(self, contender: int, values: Mapping[str, float], seed: int, **labels: str) -> RunConfig:
         """The configuration of a final run: the whole training set, and the test set scored once, at the end."""
-        return replace(self.contenders[contender], **values, score_test="end", seed=seed, **labels)
+        return changed(self.contenders[contender], {**values, "score_test": "end", "seed": seed, **labels})
 
     def to_json(self) -> dict[str, Any]:
         """The columns that a run has, and all that `from_json` needs."""
@@ -111,6 +111,10 @@ class TuneRequest:
         matters = {name: value for name, value in self.to_json().items() if name != "contenders"}
         text = json.dumps({**matters, "contenders": list(of_contenders)}, sort_keys=True)
         return hashlib.sha256(f"tune {text}".encode()).hexdigest()[:16]
+
+
+def changed(config: RunConfig, values: Mapping[str, Any]) -> RunConfig:
+    return replace(config, **values)
 
 
 def check_seeds(trial_seed: int, seeds: Sequence[int]) -> None:

@@ -17,7 +17,7 @@ from normbench_cli.config import RunConfig
 from normbench_cli.device import pick_device
 from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.environment import environment
-from normbench_cli.experiments.events import Callback, ignore
+from normbench_cli.experiments.events import Callback, Event, Notice, ignore
 from normbench_cli.experiments.identity import fingerprints
 from normbench_cli.experiments.lifecycle import Begun, recording_outcome
 from normbench_cli.experiments.recorded import Packages
@@ -54,6 +54,7 @@ def failed(result: RunResult) -> bool:
 
 def tune(request: TuneRequest, db: str | None = None, on_event: Callback = ignore) -> Tuning:
     """Make what is left of a tuning, and give the whole."""
+    on_event = with_notices_once(on_event)
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     paths.set_compile_cache()
     for index, config in enumerate(request.contenders):  # what cannot work is said before anything is trained
@@ -67,6 +68,18 @@ def tune(request: TuneRequest, db: str | None = None, on_event: Callback = ignor
             make_finals(tuning, store, on_event)
             store.end(tuning.run_id, "finished")
     return tuning
+
+
+def with_notices_once(on_event: Callback) -> Callback:
+    """The callback, without the notices that every trial of a contender would repeat."""
+    said: set[str] = set()
+
+    def pass_on(event: Event) -> None:
+        if not isinstance(event, Notice) or event.text not in said:
+            said.update([event.text] if isinstance(event, Notice) else [])
+            on_event(event)
+
+    return pass_on
 
 
 def validation_of(request: TuneRequest, config: RunConfig) -> float:

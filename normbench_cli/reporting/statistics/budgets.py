@@ -24,7 +24,8 @@ def expected_best(scores: Sequence[float], *, replacement: bool = False) -> NDAr
 
     and with replacement E = sum_i v_i ((i / N)^n - ((i - 1) / N)^n).  Both are exact for the scores given.
     """
-    return weights(len(scores), replacement) @ np.sort(np.asarray(scores, dtype=float))
+    found: NDArray[np.float64] = weights(len(scores), replacement) @ np.sort(np.asarray(scores, dtype=float))
+    return found
 
 
 def expected_best_interval(

@@ -35,7 +35,7 @@ def final_table(found: Findings) -> Table:
         "Chosen settings, on fresh seeds",
         [*columns, "95 % interval", "luck of the search", "p", "verdict"],
         rows,
-        final_notes(found),
+        list(final_notes(found)),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from normbench_cli.reporting.statistics import (
@@ -72,9 +72,11 @@ class Findings:
 
 def find(tuning: Tuning) -> Findings:
     setting = "lr" if "lr" in tuning.space else next(iter(tuning.space))
-    finals = {one.name: {final.seed: final.value for final in one.finals} for one in tuning.contenders}
+    finals: dict[Hashable, dict[Hashable, float]] = {
+        one.name: {final.seed: final.value for final in one.finals} for one in tuning.contenders
+    }
     rows = [finding_of(one, setting, tuning.space) for one in tuning.contenders]
-    luck = {row.name: row.luck**2 for row in rows}
+    luck: dict[Hashable, float] = {row.name: row.luck**2 for row in rows}
     return Findings(tuning, setting, rows, stand(finals, luck))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,7 +83,8 @@ def search(
 def tuned(objectives: Sequence[Objective], rng: np.random.Generator, seeds: int = 5) -> Standing:
     """The standing of contenders after their trials and final runs; they are called 0, 1, ..."""
     contenders, _ = search(objectives, rng)
-    finals, luck = {}, {}
+    finals: dict[Hashable, dict[Hashable, float]] = {}
+    luck: dict[Hashable, float] = {}
     for index, (objective, contender) in enumerate(zip(objectives, contenders, strict=True)):
         assert contender.chosen is not None
         mean = objective.mean(contender.chosen.values)

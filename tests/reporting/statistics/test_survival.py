@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 
 import numpy as np
 import pytest
@@ -36,10 +37,11 @@ def test_a_median_that_was_not_seen_is_infinite() -> None:
 
 
 def test_pairs_are_compared_where_all_are_known_and_the_log_rank_test_decides_where_not() -> None:
-    a = {seed: Time(10.0 + seed, True) for seed in range(6)}
-    b = {seed: Time(20.0 + seed, True) for seed in range(6)}
+    a: dict[Hashable, Time] = {seed: Time(10.0 + seed, True) for seed in range(6)}
+    b: dict[Hashable, Time] = {seed: Time(20.0 + seed, True) for seed in range(6)}
     paired = compare_times(a, b)
-    assert (paired.test, paired.p) == ("paired", pytest.approx(2**-5))
+    assert paired.test == "paired"
+    assert paired.p == pytest.approx(2**-5)
     censored = compare_times(a, b | {0: Time(30.0, False)})
     assert censored.test == "log-rank"
     assert censored.p < 0.01
