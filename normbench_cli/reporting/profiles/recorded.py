@@ -107,7 +107,8 @@ def places_of(store: Store, run_id: str) -> Iterator[str]:
 
 
 def times_of(store: Store, run_id: str, place: str) -> np.ndarray:
-    return series(store, run_id, f"{TIME}@{place}").to_numpy("float64")
+    times: np.ndarray = series(store, run_id, f"{TIME}@{place}").to_numpy("float64")
+    return times
 
 
 def samples_of(store: Store, run_id: str, place: str) -> Samples:
