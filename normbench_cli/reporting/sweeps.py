@@ -63,7 +63,7 @@ def sweep_table(title: str, rows: Sequence[Row]) -> Table:
         key = (row["at"], row["contender"])
         first = {name: Cell(str(key[0]), key[0]), "norm": Cell(key[1])}
         lines.setdefault(key, first).update(cells(row))
-    columns = sorted({column for line in lines.values() for column in line}, key=place_of)
+    columns = sorted(dict.fromkeys(column for line in lines.values() for column in line), key=place_of)
     notes = [INTERVAL]
     if any(row["noisy"] for row in rows):
         notes.append("noisy: this machine's timings varied a lot; repeat when it is idle, or with more --budget.")
