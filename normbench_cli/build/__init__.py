@@ -18,6 +18,7 @@ the one that was trained.  The parts:
     assemble.py         make_training, make_model, cross_validation, graph_example
     init.py             initial weights; unit_variance.py: those that depend on the first batch
     optim.py            the optimizer and the learning-rate schedule
+    solvers.py          the solvers of the generalized median, stopped after so many passes
     data.py             data sets, kept in memory for all runs of a grid; data_digest.py tells them apart
 """
 

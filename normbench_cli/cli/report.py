@@ -41,7 +41,7 @@ def report(
         typer.Option(
             "--across",
             metavar="SETTING,...",
-            help="Make a column of each value of these settings, such as data.",
+            help="Make a column of each value of these settings, such as data; of profiles: date, host, torch, ...",
             rich_help_panel=VALUES,
         ),
     ] = None,
@@ -107,7 +107,7 @@ def report(
         typer.Option(
             "--plot",
             metavar="KIND",
-            help="Plot curve, pareto, strength, ratios, critical_difference, trend or bars (may be repeated).",
+            help="Plot curve, pareto, strength, ratios, critical_difference, trend, bars or convergence.",
             rich_help_panel=FILES,
         ),
     ] = None,

@@ -39,8 +39,9 @@ def to_document(report: Report) -> Document:
 
 def profiles_document(report: Report, made: ProfileTable) -> Document:
     """The profiles across dates, hosts or versions, and how they changed."""
-    table = table_of(made, report.notes, report.query.limit)
-    blocks: list[Table | Figure | Paragraph] = [table, *trends_of(made), *report.figures]
+    blocks: list[Table | Figure | Paragraph] = [*trends_of(made), *report.figures]
+    if made.rows:
+        blocks.insert(0, table_of(made, report.notes, report.query.limit))
     return Document("normbench report", report.head, blocks, report.details, made.rows)
 
 

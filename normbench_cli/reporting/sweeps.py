@@ -63,7 +63,7 @@ def sweep_table(title: str, rows: Sequence[Row]) -> Table:
         key = (row["at"], row["contender"])
         first = {name: Cell(str(key[0]), key[0]), "norm": Cell(key[1])}
         lines.setdefault(key, first).update(cells(row))
-    columns = sorted({column for line in lines.values() for column in line}, key=place_of)
+    columns = sorted(dict.fromkeys(column for line in lines.values() for column in line), key=place_of)
     notes = [INTERVAL]
     if any(row["noisy"] for row in rows):
         notes.append("noisy: this machine's timings varied a lot; repeat when it is idle, or with more --budget.")
@@ -120,16 +120,18 @@ def sweep_figures(title: str, rows: Sequence[Row]) -> Iterator[Figure]:
     """The times, and their ratios to the baseline, against the swept value."""
     times = [row for row in rows if row["metric"] == "step_time_ms" and row["status"] == "ok"]
     stem = title.replace(" ", "-")
+    groups = list(dict.fromkeys(row["contender"] for row in times))  # which look the same in both
     ratios = [row for row in times if row["reference"] == BASELINE and row["contender"] != BASELINE]
     drawn = [row for row in ratios if row["ratio"] is not None]
     if drawn:
         points = points_of(drawn, "ratio", interval=True)
-        options = {"label": f"time relative to {BASELINE}", "line": 1, "interval": "median of rounds, 95 % interval"}
+        options: dict[str, Any] = {"label": f"time relative to {BASELINE}", "line": 1, "groups": groups}
+        options["interval"] = "median of rounds, 95 % interval"
         yield Figure(f"{title}: time relative to {BASELINE}", f"sweep-ratio-{stem}", "strength", points, options)
     absolute = [row for row in times if row["reference"] == BASELINE]
     if absolute:
         points = points_of(absolute, "median", interval=False)
-        options = {"label": "time (ms)", "interval": "median of rounds", "log": True}
+        options = {"label": "time (ms)", "interval": "median of rounds", "log": True, "groups": groups}
         yield Figure(f"{title}: time", f"sweep-time-{stem}", "strength", points, options)
 
 

@@ -61,7 +61,8 @@ def test_ratios_are_drawn_with_their_intervals_and_a_line_at_one() -> None:
     assert drawing.marks[0].text == "popnorm, batch size 8: 1 (0.9 to 1.2)"
     (axes,) = drawing.plot.axes
     assert any(np.array_equal(line.get_ydata(), [1, 1]) for line in axes.lines)
-    assert axes.get_ylabel() == "time relative to batchnorm"
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("batch size", "time relative to batchnorm")
+    assert [text.get_text() for text in drawing.plot.legends[0].get_texts()] == ["popnorm"]
     ends = [segment[:, 1].round(3).tolist() for bars in axes.collections for segment in bars.get_segments()]  # type: ignore[attr-defined]
     assert [0.9, 1.2] in ends
 

@@ -13,4 +13,6 @@ measure.py     one case: its contenders timed against each other
 record.py      what goes to the database
 results.py     the rows of the JSON output; totals.py: sums over the layers of a network
 run.py         all of it in order
+solver.py      `--solver`: the error of a search against passes and time; solver_rows.py its results
+trace.py       `--trace`: one step with the norm layers named
 """

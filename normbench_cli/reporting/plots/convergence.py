@@ -55,7 +55,7 @@ def draw(figure: Figure) -> Drawing:
 
 
 def subtitle(aim: float | None) -> str:
-    says = "largest error over all channels; a line that leaves its panel at the top diverges, one that ends is nan"
+    says = "largest error over all channels; above the panel: a solver diverges, at its lower edge: no error"
     return says + (f"; dotted: {aim:g}" if aim else "")
 
 

@@ -24,7 +24,8 @@ def draw(figure: Figure) -> Drawing:
     metric, points = str(figure.options.get("metric", "")), figure.points
     unfinished = figure.options.get("unfinished", {})
     groups = groups_of(figure, points)
-    labels = [legend_label(group, unfinished) for group in groups]
+    counted = "low" not in points  # the number of runs says nothing of an interval that was given
+    labels = [legend_label(group, unfinished) if counted else group.name for group in groups]
     labels += missing_labels(points, unfinished)
     usual = "mean ± 1 sd (ddof=1) over n runs" if (points["n"] > 1).any() else "one run each"
     says = str(figure.options.get("interval", usual))
@@ -33,16 +34,16 @@ def draw(figure: Figure) -> Drawing:
     handles: list[Artist] = []
     for group in groups:
         handles.append(draw_group(axes, group, scale.factor))
-        if "low" in points:
-            mark_intervals(drawing, axes, group)
-        else:
+        if counted:
             mark_values(drawing, axes, group, metric, scale)
+        else:
+            mark_intervals(drawing, axes, group)
     if (line := figure.options.get("line")) is not None:
         axes.axhline(float(line), color=AXIS, linewidth=0.8)
     if figure.options.get("log"):
         set_logarithmic(axes, "y")
     set_observed(axes, points["at"].tolist())
-    axes.set_xlabel(str(points["unit_of_at"].iloc[0]).replace("_", " "))
+    axes.set_xlabel(str(points["unit_of_at"].iloc[0]).replace("_", " ").replace("-", " "))
     axes.set_ylabel(plain(str(figure.options.get("label", heading(metric)))))
     handles += [Line2D([], [], linestyle="none", marker="x", color=AXIS)] * (len(labels) - len(handles))
     add_legend(drawing, handles, labels)

@@ -5,8 +5,9 @@ Times of different days are not comparable, the ratios to a baseline are: both t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from normbench_cli.errors import UsageError
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting.figures.profiles import paired_ratio
-from normbench_cli.reporting.profiles.recorded import FACTS, Profile, places_of, read_profiles, samples_of
-from normbench_cli.reporting.query import ReportQuery
+from normbench_cli.reporting.profiles.recorded import FACTS, Profile, places_of, read_profiles, times_of
+from normbench_cli.reporting.query import NothingMeasured, ReportQuery
 from normbench_cli.store import Store
 from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.filter import parse_where
@@ -70,6 +71,9 @@ def profile_table(store: Store, query: ReportQuery) -> ProfileTable:
         raise UsageError(f"--baseline {query.baseline}: no profile has it", suggest(baseline, norms))
     shown = set(runs_frame(store, kind=query.kind, tag=query.tag, where=parse_where(query.where))["id"])
     rows = [row for profile in profiles for row in rows_of(store, profile, baseline, (*by, *across), shown)]
+    if not (rows or query.plots):
+        do = "`report --kind profile --plot convergence` shows solvers" if shown else "see `normbench runs list`"
+        raise NothingMeasured("no finished profile of layers or models is recorded", do)
     return ProfileTable(by, across, baseline, rows)
 
 
@@ -85,22 +89,23 @@ def canonical(text: str) -> str:
 def rows_of(store: Store, profile: Profile, baseline: str, names: Sequence[str], wanted: set[str]) -> Iterator[Row]:
     """Of each wanted run of a profile a row for each place; a run whose samples are damaged is left out and named."""
     facts = {name: profile.fact(name) for name in names} | {"started_at": profile.started}
+    read = cache(partial(times_of, store))  # those of the baseline are read again and again
     base_id = profile.runs.get(baseline)
     for norm, run_id in profile.runs.items():
         if run_id in wanted:
             try:
                 yield from [
-                    {"norm": norm, "at": place, **facts, **measured(store, run_id, base_id, place), "run": run_id}
+                    {"norm": norm, "at": place, **facts, **measured(read, run_id, base_id, place), "run": run_id}
                     for place in places_of(store, run_id)
                 ]
             except DamagedValue as error:
                 store.left_out[f"run {run_id}"] = str(error)
 
 
-def measured(store: Store, run_id: str, base_id: str | None, place: str) -> Mapping[str, Any]:
+def measured(read: Callable[..., np.ndarray], run_id: str, base_id: str | None, place: str) -> Row:
     """Rounds are compared where both took turns in as many."""
-    own = samples_of(store, run_id, place).times
-    base = samples_of(store, base_id, place).times if base_id else own[:0]
+    own = read(run_id, place)
+    base = read(base_id, place) if base_id else own[:0]
     paired = len(own) == len(base) > 0
     ratio, low, high = paired_ratio(own, base) if paired else (None, None, None)
     return {

@@ -106,9 +106,15 @@ def places_of(store: Store, run_id: str) -> Iterator[str]:
             yield place
 
 
+def times_of(store: Store, run_id: str, place: str) -> np.ndarray:
+    times: np.ndarray = series(store, run_id, f"{TIME}@{place}").to_numpy("float64")
+    return times
+
+
 def samples_of(store: Store, run_id: str, place: str) -> Samples:
     """The calibration has samples before the first round and after the last, too, which are left out."""
-    times, calibration = (series(store, run_id, f"{name}@{place}").to_numpy("float64") for name in (TIME, CALIBRATION))
+    times = times_of(store, run_id, place)
+    calibration = series(store, run_id, f"{CALIBRATION}@{place}").to_numpy("float64")
     ends, odd = divmod(len(calibration) - len(times), 2)
     between = calibration[ends : len(calibration) - ends] if ends >= 0 and not odd else calibration[:0]
     return Samples(times, between if len(between) == len(times) and (between > 0).all() else calibration[:0])
