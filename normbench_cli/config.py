@@ -30,11 +30,8 @@ GRID_FIELDS = ("norm", "act", "model", "data", "objective")  # each takes severa
 
 
 def setting(default: Any, sentence: str, *, identity: bool = True, later: bool = False, **bounds: Any) -> Any:
-    """A field with its help sentence and its bounds.
-
-    identity: whether a different value gives a different result.  later: the setting was added when runs were recorded
-    already; at its default it is left out of the fingerprint, so that theirs stay as they are.
-    """
+    """A field with its help sentence and its bounds.  identity: whether its value affects the result.  later: it came
+    when runs were recorded already, so that at its default it is left out of the fingerprint."""
     facts = {"help": sentence, "identity": identity, "later": later, "bounds": Bounds(**bounds)}
     return field(default=default, metadata=facts)
 
@@ -49,16 +46,12 @@ class RunConfig:
     data: str = setting("digits", "data set")
     objective: str = setting("erm", "what training minimizes")
     recipe: str = setting(
-        "",
-        "named settings, or a .toml file of them, overridden by the others; by default the recipe of the data set",
-        identity=False,
+        "", "named settings or a .toml file of them, under the others; by default the data set's", identity=False
     )
     epochs: int | None = setting(None, "passes over the training set", least=1, most=MANY)
     iterations: int | None = setting(None, "training steps, instead of epochs", least=1, most=MANY)
     batch_size: int = setting(128, "examples per training step", least=1, most=MANY)
-    folds: int = setting(
-        0, "folds of a cross-validation; only for data sets of graphs, where the default is 10", most=MANY
-    )
+    folds: int = setting(0, "folds of a cross-validation; only for graphs, where the default is 10", most=MANY)
     optimizer: Literal["sgd", "adam", "adamw"] = setting("sgd", "optimizer")
     lr: float = setting(0.1, "largest learning rate of the schedule", above=0)
     momentum: float = setting(0.9, "momentum of SGD", least=0, below=1)

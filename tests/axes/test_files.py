@@ -14,7 +14,6 @@ from normbench_cli.axes.experiment import ORDER, Experiment, make_experiment
 from normbench_cli.axes.experiment_file import read_experiment
 from normbench_cli.axes.recipe_file import read_recipe
 from normbench_cli.axes.saving import as_toml, save_experiment
-from normbench_cli.axes.values import SEVERAL
 from normbench_cli.config import GRID_FIELDS, make_config
 from normbench_cli.errors import NormbenchError, UsageError
 
@@ -147,8 +146,11 @@ def test_the_files_of_the_page_are_read_and_its_order_is_the_one_of_the_cells() 
     assert len(read(experiment).cells()) == 5 * 5 * 3
     Path("mine.toml").write_text(recipe)
     assert make_experiment({"recipe": "mine.toml", "norm": "none"}).configs()[0].lr == 0.01
-    others = [name for name in ORDER if name in SEVERAL and name not in (*GRID_FIELDS, "seed")]
-    assert f"in the order {', '.join(others)}; the seed varies fastest" in " ".join(page.split())
+    assert ORDER[: len(GRID_FIELDS)] == GRID_FIELDS
+    assert f"{', '.join(f'`{name}`' for name in GRID_FIELDS[:-1])} and `{GRID_FIELDS[-1]}` vary slowest" in " ".join(
+        page.split()
+    )
+    assert ORDER[-1] == "seed"
 
 
 def test_a_recipe_file_is_not_silently_ignored_where_it_is_not_read() -> None:
