@@ -25,8 +25,8 @@ def test_a_contender_under_two_names_is_a_tie_in_95_percent_of_tunings() -> None
 def test_one_that_is_better_by_one_sd_of_the_differences_is_found_as_often_as_theory_says() -> None:
     """With a validation set that leaves the choice to no luck; the power is that of the paired t-test at n = 5."""
     rng, exact = np.random.default_rng(1), 10**9
-    plain = Objective(examples=exact, sd=0.002)
-    better = Objective(examples=exact, sd=0.002, peak=plain.peak + 2**0.5 * plain.sd)
+    plain = Objective(examples=exact, sd=0.0002)
+    better = Objective(examples=exact, sd=0.0002, peak=plain.peak + 2**0.5 * plain.sd)
     standings = [tuned([plain, better], rng) for _ in range(TUNINGS)]
     found = sum(one.best == 1 and not one.is_tie(0) for one in standings) / TUNINGS
     power = t_test_power(1.0, 5, 0.05)
