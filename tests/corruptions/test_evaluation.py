@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -23,11 +25,15 @@ TINY = ["--data", "digits:size=8", "--model", "mlp", "--iterations", "2", "--bat
 
 
 @pytest.fixture
-def run(normbench: RunCommand) -> str:
+def run(normbench: RunCommand, fill_once: Callable[..., Any]) -> str:
     """A finished run: its id."""
-    ended = normbench("train", *TINY, "-q", "--json")
-    assert ended.code == 0, ended.err
-    return str(json.loads(ended.out)["runs"][0]["id"])
+
+    def make() -> str:
+        ended = normbench("train", *TINY, "-q", "--json")
+        assert ended.code == 0, ended.err
+        return str(json.loads(ended.out)["runs"][0]["id"])
+
+    return str(fill_once(make))
 
 
 def metrics(normbench: RunCommand, *words: str) -> dict[str, float]:
@@ -89,6 +95,7 @@ def test_evaluating_twice_gives_the_same_metrics(normbench: RunCommand, run: str
         assert "train/loss" in store.latest_metrics(run)
 
 
+@pytest.mark.slow
 def test_different_settings_are_not_averaged_together(normbench: RunCommand, run: str) -> None:
     found = metrics(normbench, run, "--corruption", "contrast,fog,contrast:seed=1,fog:seed=1")
     seeded = found["test/corruption_error@contrast:seed=1"] + found["test/corruption_error@fog:seed=1"]
@@ -97,6 +104,7 @@ def test_different_settings_are_not_averaged_together(normbench: RunCommand, run
     assert found["test/corruption_error@contrast:seed=1"] == found["test/corruption_error@contrast"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("frost")
 def test_all_means_the_fifteen(normbench: RunCommand, run: str) -> None:
     found = metrics(normbench, run, "--corruption", "all:severity=5")

@@ -24,6 +24,7 @@ from normbench_cli.registry import MODELS, NORMS, OBJECTIVES
 META = torch.device("meta")
 PACKAGE = Path(__file__).parents[2] / "normbench_cli"
 IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.graphs]
+LARGE = ("densenet121", "resnet101", "efficientnetb0", "mobilenetv2")
 IMAGE_NORMS = [name for name, entry in NORMS.entries.items() if not entry.facts.graphs]
 GRAPH_MODELS = [name for name, entry in MODELS.entries.items() if entry.facts.graphs]
 
@@ -51,7 +52,9 @@ def step() -> Callable[..., Any]:
     return steps
 
 
-@pytest.mark.parametrize("model", IMAGE_MODELS)
+@pytest.mark.parametrize(
+    "model", [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in IMAGE_MODELS]
+)
 def test_every_image_model(step: Callable[..., Any], model: str) -> None:
     step(model=model, norm="batchnorm", act="sigmoid")
 

@@ -19,7 +19,7 @@ IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.fact
 ONE_ROUND = ":solver=newton:iterations=1"  # the solver's result does not matter here
 PAPERS_NORMS = ["none", "batchnorm", "groupnorm", "weightnorm", f"augnorm{ONE_ROUND}", f"diffphi{ONE_ROUND}", "popnorm"]
 PAPERS_ACTIVATIONS = ["relu", "sigmoid", "tanh"]
-SMALL = ("mlp", "resnet18", "resnet20", "vgg16")
+SMALL = ("mlp", "resnet20", "vgg16")
 
 
 def pairs(norms: list[str], of_large_models: str) -> list[Any]:

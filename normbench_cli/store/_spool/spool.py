@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from normbench_cli import paths
+from normbench_cli.store._spool.spool_file import BEGINNING, ENDING, Owner, content_of, owner_from_json
+from normbench_cli.store._spool.writes import Write, summary, write_from_json
 from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.location import Location
 from normbench_cli.store.processes import SILENCE, is_alive
-from normbench_cli.store.spool_file import BEGINNING, ENDING, Owner, content_of, owner_from_json
-from normbench_cli.store.writes import Write, summary, write_from_json
 
 Identity = tuple[int, int]
 

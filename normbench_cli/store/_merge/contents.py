@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Table, select
 from sqlalchemy.orm import Session
 
-from normbench_cli.store.collisions import Identity, identity
+from normbench_cli.store._merge.collisions import Identity, identity
 from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.reading import CHUNKS_AT_ONCE, ENVIRONMENTS, ROWS_AT_ONCE, RUNS, AnySelect, fetch, fetch_each
 from normbench_cli.store.rows import Row

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from normbench_cli.store.collisions import BEFORE
+from normbench_cli.store._merge.collisions import BEFORE
 from normbench_cli.store.rows import Row, kept_count
 from normbench_cli.store.thin import THINNED
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Table, delete, insert, select, update
 
-from normbench_cli.store.collisions import Identity, assign_ids
-from normbench_cli.store.contents import (
+from normbench_cli.store._merge.collisions import Identity, assign_ids
+from normbench_cli.store._merge.contents import (
     DECISIONS,
     METRICS,
     NIGHTS,
@@ -20,9 +20,9 @@ from normbench_cli.store.contents import (
     Contents,
     columns_of,
 )
+from normbench_cli.store._merge.joining import by_time, join_rows, join_values, missing_rows, more_complete, with_marks
+from normbench_cli.store._merge.merged import Merged
 from normbench_cli.store.errors import DamagedValue
-from normbench_cli.store.joining import by_time, join_rows, join_values, missing_rows, more_complete, with_marks
-from normbench_cli.store.merged import Merged
 from normbench_cli.store.reading import ENVIRONMENTS, RUNS, fetch_each
 from normbench_cli.store.rows import Row
 

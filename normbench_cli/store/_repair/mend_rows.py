@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import Table, delete, func, insert, select, text, update
 from sqlalchemy.orm import Session
 
+from normbench_cli.store._repair.mending import mended
 from normbench_cli.store.check import HEX, damaged_rows
 from normbench_cli.store.errors import DamagedValue
-from normbench_cli.store.mending import mended
 from normbench_cli.store.reading import ENVIRONMENTS, RUNS, fetch, row_name, row_number
 from normbench_cli.store.rows import Row, facts_hash
 from normbench_cli.store.schema import Base, Run

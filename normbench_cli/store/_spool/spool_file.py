@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from normbench_cli.disk import sync_folder
-from normbench_cli.store.writes import Write
+from normbench_cli.store._spool.writes import Write
 
 FORMAT = 1
 BEGINNING, ENDING = "normbench-", ".spool"

@@ -9,9 +9,9 @@ from pathlib import Path
 from sqlalchemy import select
 
 from normbench_cli.errors import DatabaseError
+from normbench_cli.store._spool.spool import pending, read_spool
 from normbench_cli.store.database import Database
 from normbench_cli.store.schema import Run
-from normbench_cli.store.spool import pending, read_spool
 
 ASIDE = ".kept"  # added to the name of a spool file that is not recorded, or not wholly
 NAMED: set[Path] = set()  # the spool files of which this process has said that it cannot record them yet

@@ -14,15 +14,15 @@ from contextlib import suppress
 from normbench_cli.errors import DatabaseError
 from normbench_cli.interrupts import held_back
 from normbench_cli.printable import printable
+from normbench_cli.store._spool.replay import remove
+from normbench_cli.store._spool.spool import Places, name_of
+from normbench_cli.store._spool.spool_file import Owner, SpoolFile
+from normbench_cli.store._spool.writes import Write, summary
 from normbench_cli.store.database import Database
 from normbench_cli.store.errors import DamagedValue, RefusedRow
 from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.processes import Process
-from normbench_cli.store.replay import remove
-from normbench_cli.store.spool import Places, name_of
-from normbench_cli.store.spool_file import Owner, SpoolFile
 from normbench_cli.store.statements import update_heartbeat
-from normbench_cli.store.writes import Write, summary
 
 log = logging.getLogger(__name__)
 
