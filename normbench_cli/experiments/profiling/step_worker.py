@@ -6,7 +6,8 @@ import sys
 from typing import Any
 
 from normbench_cli.build import ResolvedConfig
-from normbench_cli.config import check_specs
+from normbench_cli.build.resolution import with_choices
+from normbench_cli.config import make_config
 from normbench_cli.experiments.profiling.steps import Place, step_workload
 from normbench_cli.measure.peak_worker import layer_of, main
 from normbench_cli.measure.timing import Work
@@ -23,8 +24,8 @@ def step_job(config: ResolvedConfig, place: Place) -> dict[str, Any]:
 def work_of(job: dict[str, Any]) -> Work:
     if "config" not in job:
         return layer_of(job)
-    check_specs(job["config"], USER)  # whoever asks has checked them
-    return step_workload(ResolvedConfig(**job["config"]), job["step"], job["start"]).step
+    config = with_choices(make_config(job["config"], USER))  # whoever asks has checked it
+    return step_workload(config, job["step"], job["start"]).step
 
 
 if __name__ == "__main__":

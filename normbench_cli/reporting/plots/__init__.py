@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from normbench_cli.reporting.plots.drawing import Drawing
 
 KINDS = (
-    *("curve", "pareto", "strength", "ratios", "critical_difference", "trend", "bars", "convergence"),
-    *("sensitivity", "expected_best", "survival"),
+    *("curve", "pareto", "strength", "ratios", "critical_difference", "trend", "bars"),
+    *("sensitivity", "expected_best", "survival", "convergence"),
 )
 
 
