@@ -32,6 +32,7 @@ def test_the_solver_has_tables_plots_and_rows(normbench: RunCommand, tmp_path: P
     assert "convergence-phi1.2.svg" in drawn.err
 
 
+@pytest.mark.slow
 def test_an_earlier_profile_and_a_trace_beside_a_profile(normbench: RunCommand, tmp_path: Path) -> None:
     assert normbench("profile", *LAYER).code == 0
     report = json.loads(normbench("report", "--kind", "profile", "--json").out)

@@ -59,7 +59,7 @@ def test_every_image_model(step: Callable[..., Any], model: str) -> None:
     step(model=model, norm="batchnorm", act="sigmoid")
 
 
-@pytest.mark.parametrize("norm", ["batchnorm", "augnorm", "auggraphnorm"])
+@pytest.mark.parametrize("norm", ["batchnorm", "augnorm", pytest.param("auggraphnorm", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("model", GRAPH_MODELS)
 def test_every_graph_model(model: str, norm: str) -> None:
     edges = torch.tensor([[0, 2, 3], [1, 3, 4]])
@@ -72,7 +72,9 @@ def test_every_graph_model(model: str, norm: str) -> None:
     assert {p.grad.device for p in net.parameters() if p.grad is not None} == {META}
 
 
-@pytest.mark.parametrize("norm", IMAGE_NORMS)
+@pytest.mark.parametrize(
+    "norm", [pytest.param(name, marks=[pytest.mark.slow] if name == "diffphi" else []) for name in IMAGE_NORMS]
+)
 def test_every_norm(step: Callable[..., Any], norm: str) -> None:
     step(model="resnet20", norm=norm)
 
