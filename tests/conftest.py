@@ -15,12 +15,19 @@ import pytest
 from hypothesis import settings
 
 from normbench_cli import interrupts
-from tests.support import CommandResult, RunCommand
+from tests import migrated
+from tests.support import CommandResult, RunCommand, command_tree
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # the workers share the cores; read when torch is imported
 settings.register_profile("any machine", deadline=None)  # however busy it is
 settings.load_profile("any machine")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def migrations() -> None:
+    """Every migration is run once, for all the databases that tests create."""
+    migrated.statements()
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +37,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NORMBENCH_HOME", str(folder))
     monkeypatch.delenv("NORMBENCH_DB", raising=False)
     monkeypatch.setattr("normbench_cli.store.connection.SYNCHRONOUS", "OFF")  # no test needs to survive a power cut
+    monkeypatch.setattr("normbench_cli.store.upgrade.migrate", migrated.create_or_migrate)
     monkeypatch.chdir(tmp_path)
     return folder
 
@@ -69,6 +77,7 @@ def normbench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
         for number in interrupts.SIGNALS:  # main sets handlers for good
             restored.setdefault(number, signal.getsignal(number))
         monkeypatch.setattr(sys, "argv", ["normbench", *words])
+        monkeypatch.setattr("normbench_cli.cli.main.app", command_tree())
         capsys.readouterr()
         with pytest.raises(SystemExit) as stop:
             main()

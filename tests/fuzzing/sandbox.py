@@ -15,21 +15,19 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
-from typer.main import get_command
-
 from normbench_cli import interrupts
-from normbench_cli.cli.main import app, main
+from normbench_cli.cli.main import main
 from tests import damaging
 from tests.fuzzing.kinds import Case, Input, make_input
 from tests.fuzzing.recorded import Before, Rows, read_rows
 from tests.fuzzing.rules import Ended, broken_rules
 from tests.fuzzing.watching import TooLong, limited, watched
+from tests.migrated import migrate
+from tests.support import command_tree
 
 FOLDERS = {"NORMBENCH_HOME": "home", "NORMBENCH_DATA": "data", "HOME": "user", "TMPDIR": "tmp"}
 TINY = ["--data", "digits:size=8", "--model", "mlp:width=8", "--batch-size", "64", "--iterations", "1"]
@@ -57,6 +55,8 @@ class Sandbox:
             os.environ.pop("NORMBENCH_DB", None)
             changes.enter_context(patch.object(tempfile, "tempdir", None))
             changes.enter_context(patch("normbench_cli.store.connection.SYNCHRONOUS", "OFF"))
+            # so that a damaged page is the same one in and outside of the test suite
+            changes.enter_context(patch("normbench_cli.store.upgrade.migrate", migrate))
             changes.enter_context(patch.object(gc, "freeze"))  # main expects that the process ends
             changes.enter_context(patch("normbench_cli.cli.main.app", command_tree()))
             for name in ("socket.socket.connect", "socket.getaddrinfo"):
@@ -157,12 +157,6 @@ class Sandbox:
             yield Path(first.removesuffix(Path(first).suffix))
             if text.startswith("~"):
                 yield self.root / "user"
-
-
-@cache
-def command_tree() -> Any:
-    """The program's commands, which typer would make anew for each command line: most of the time of a short one."""
-    return get_command(app)
 
 
 def run_here(words: list[str]) -> Ended:
