@@ -39,9 +39,7 @@ OF_THE_STORE = ("statement", "rows", "before commit", "after commit")
 CASES = [
     ("within epochs", "step", "any"),
     ("within epochs", "half written", "any"),
-    ("within epochs", "before commit", "any"),
     ("folds", "epoch of a fold", "any"),
-    ("folds", "after commit", "any"),
     ("folds", "before commit", "last"),  # all is measured, but the final status is not written yet
     ("diverging", "checkpoint saved", "last"),
 ]

@@ -33,6 +33,20 @@ FOLDERS = {"NORMBENCH_HOME": "home", "NORMBENCH_DATA": "data", "HOME": "user", "
 TINY = ["--data", "digits:size=8", "--model", "mlp:width=8", "--batch-size", "64", "--iterations", "1"]
 
 
+State = dict[str, tuple[int, ...]]
+
+
+def state_of(folder: Path) -> State:
+    """What is in a folder that exists: modes, and of files the sizes and times of the last change."""
+    found: State = {}
+    for path in [folder, *folder.rglob("*")] if folder.exists() else ():
+        about = path.lstat()
+        found[str(path.relative_to(folder))] = (
+            (about.st_mode,) if path.is_dir() else (about.st_mode, about.st_size, about.st_mtime_ns)
+        )
+    return found
+
+
 class Sandbox:
     """root: a new folder.  Use it inside `entered`."""
 
@@ -40,6 +54,9 @@ class Sandbox:
         self.root, self.home, self.work = root, root / "home", root / "work"
         self.run_ids: list[str] = []
         self.rows: Rows | None = None
+        self.recorded: State = {}
+        (root / "fresh").mkdir()
+        self.fresh = state_of(root / "fresh")
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -79,20 +96,24 @@ class Sandbox:
         self.run_ids = [trained, trained[:4], *others]
         self.rows = read_rows(self.database, set())
         shutil.copytree(self.home, self.root / "home as it was")
+        self.recorded = state_of(self.root / "home as it was")
 
-    def empty(self) -> None:
-        """Fresh folders; the home as it was recorded."""
-        for name in (*FOLDERS.values(), "work"):
+    def empty(self, *, but: tuple[str, ...] = ()) -> None:
+        """Fresh folders, and no home; what is fresh already stays, and so do those named."""
+        for name in {*FOLDERS.values(), "work"}.difference(but):
             folder = self.root / name
-            if folder.exists():
+            if folder.exists() and (name == "home" or state_of(folder) != self.fresh):
                 shutil.rmtree(folder)
             if name != "home":
-                folder.mkdir()
+                folder.mkdir(exist_ok=True)
 
     def restore(self) -> None:
+        """Fresh folders; the home as it was recorded, which most cases only read."""
         os.chdir(self.root)
-        self.empty()
-        shutil.copytree(self.root / "home as it was", self.home)
+        unchanged = state_of(self.home) == self.recorded
+        self.empty(but=("home",) if unchanged else ())
+        if not unchanged:
+            shutil.copytree(self.root / "home as it was", self.home)
         os.chdir(self.work)
 
     def try_case(self, case: Case) -> list[str]:
