@@ -31,9 +31,12 @@ def migrations() -> None:
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """NORMBENCH_HOME in a fresh folder, which is also the working folder."""
     folder = tmp_path / "home"
+    if not {"slow", "benchmark"} & {mark.name for mark in request.node.iter_markers()}:
+        # in a fresh home every kernel would be compiled anew
+        monkeypatch.setenv("NORMBENCH_COMPILE", "never")
     monkeypatch.setenv("NORMBENCH_HOME", str(folder))
     monkeypatch.delenv("NORMBENCH_DB", raising=False)
     monkeypatch.setattr("normbench_cli.store.connection.SYNCHRONOUS", "OFF")  # no test needs to survive a power cut
