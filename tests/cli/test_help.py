@@ -111,7 +111,7 @@ print(json.dumps(ended))
 """
 
 
-def run_all(*commands: tuple[list[str], dict[str, str]]) -> list[CommandResult]:
+def run_all(commands: list[tuple[list[str], dict[str, str]]]) -> list[CommandResult]:
     """How commands end, each with its variables, one after the other in a process that is no test."""
     words = [sys.executable, "-c", RUN_ALL, json.dumps(commands)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
@@ -123,11 +123,11 @@ def test_the_shell_completes() -> None:
         {"_NORMBENCH_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
         for typed, _ in COMPLETED
     ]
-    ended = run_all(*(([], variables) for variables in asked))
+    ended = run_all([([], variables) for variables in asked])
     assert [offered in one.out.split() for (_, offered), one in zip(COMPLETED, ended, strict=True)] == [True] * 5
 
 
 def test_a_variable_of_completion_that_no_shell_has_set_is_ignored() -> None:
-    for ended in run_all(*((["list", "norms"], {"_NORMBENCH_COMPLETE": value}) for value in ("complete_bash", "x"))):
+    for ended in run_all([(["list", "norms"], {"_NORMBENCH_COMPLETE": value}) for value in ("complete_bash", "x")]):
         assert (ended.code, ended.err) == (0, "")
         assert "popnorm" in ended.out
