@@ -187,7 +187,14 @@ def test_models_compile_to_one_graph(model: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # by the compiler
-@pytest.mark.parametrize("norm", [name for name, entry in NORMS.entries.items() if not entry.facts.graphs])
+@pytest.mark.parametrize(
+    "norm",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "diffphi" else [])
+        for name, entry in NORMS.entries.items()
+        if not entry.facts.graphs
+    ],
+)
 def test_models_compile_to_one_graph_with_every_norm(norm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("normbench_cli.norms.augnorm.STEPS_UNCHECKED", 1)  # all steps are the same, and each is traced
     layers = LayerFactory(norm, "sigmoid")
