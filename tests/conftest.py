@@ -15,7 +15,8 @@ import pytest
 from hypothesis import settings
 
 from normbench_cli import interrupts
-from tests.support import CommandResult, RunCommand
+from tests import migrated
+from tests.support import CommandResult, RunCommand, command_tree
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # the workers share the cores; read when torch is imported
@@ -23,13 +24,23 @@ settings.register_profile("any machine", deadline=None)  # however busy it is
 settings.load_profile("any machine")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def migrations() -> None:
+    """Every migration is run once, for all the databases that tests create."""
+    migrated.statements()
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """NORMBENCH_HOME in a fresh folder, which is also the working folder."""
     folder = tmp_path / "home"
+    if not {"slow", "benchmark"} & {mark.name for mark in request.node.iter_markers()}:
+        # in a fresh home every kernel would be compiled anew
+        monkeypatch.setenv("NORMBENCH_COMPILE", "never")
     monkeypatch.setenv("NORMBENCH_HOME", str(folder))
     monkeypatch.delenv("NORMBENCH_DB", raising=False)
     monkeypatch.setattr("normbench_cli.store.connection.SYNCHRONOUS", "OFF")  # no test needs to survive a power cut
+    monkeypatch.setattr("normbench_cli.store.upgrade.migrate", migrated.create_or_migrate)
     monkeypatch.chdir(tmp_path)
     return folder
 
@@ -69,6 +80,7 @@ def normbench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
         for number in interrupts.SIGNALS:  # main sets handlers for good
             restored.setdefault(number, signal.getsignal(number))
         monkeypatch.setattr(sys, "argv", ["normbench", *words])
+        monkeypatch.setattr("normbench_cli.cli.main.app", command_tree())
         capsys.readouterr()
         with pytest.raises(SystemExit) as stop:
             main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -26,6 +27,16 @@ class RunCommand(Protocol):
     """`normbench("train", "--epochs", "1")` runs the command line in this process."""
 
     def __call__(self, *words: str) -> CommandResult: ...
+
+
+@cache
+def command_tree() -> Any:
+    """The program's commands, which typer would make anew for each command line: most of the time of a short one."""
+    from typer.main import get_command
+
+    from normbench_cli.cli.main import app
+
+    return get_command(app)
 
 
 def recorded_in(home: Path) -> list[str]:

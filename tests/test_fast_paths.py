@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from normbench_cli import fast_paths
+from tests.source import FILES, parsed, place, text
 
-PACKAGE = Path(__file__).parents[1] / "normbench_cli"
 PRIVATE = {
     "norms/_compile.py": {
         "torch._dynamo.source.ConstantSource",
@@ -42,9 +42,8 @@ ANYWHERE = {  # base classes that the whole field imports, and what torch's own 
 }
 
 
-def names_of_torch(source: str) -> Iterator[str]:
+def names_of_torch(tree: ast.Module) -> Iterator[str]:
     """The full names of all parts of torch that are imported, or reached from what is imported."""
-    tree = ast.parse(source)
     imported = {"torch": "torch"}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "torch":
@@ -53,10 +52,17 @@ def names_of_torch(source: str) -> Iterator[str]:
             imported |= {alias.asname: alias.name for alias in node.names if alias.asname and "torch" in alias.name}
     yield from imported.values()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
-            first, _, rest = ast.unparse(node).partition(".")
-            if first in imported and rest.replace(".", "").isidentifier():
-                yield f"{imported[first]}.{rest}"
+        first, _, rest = dotted(node).partition(".")
+        if rest and first in imported:
+            yield f"{imported[first]}.{rest}"
+
+
+def dotted(node: ast.AST) -> str:
+    """`a.b.c` as it is written; nothing for what is no such name."""
+    if isinstance(node, ast.Name):
+        return node.id
+    before = dotted(node.value) if isinstance(node, ast.Attribute) else ""
+    return f"{before}.{node.attr}" if isinstance(node, ast.Attribute) and before else ""
 
 
 def is_private(name: str) -> bool:
@@ -64,13 +70,21 @@ def is_private(name: str) -> bool:
     return hidden or name.startswith(("torch.ops.", "torch.fx.experimental."))
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_private_parts_of_torch_stand_in_two_files(path: Path) -> None:
-    listed = PRIVATE.get(path.relative_to(PACKAGE).as_posix(), set())
-    found = {name for name in names_of_torch(path.read_text(encoding="utf-8")) if is_private(name)}
-    assert listed <= found
-    known = listed | ANYWHERE
-    assert not [a for a in found if not any(f"{a}.".startswith(f"{b}.") or b.startswith(f"{a}.") for b in known)]
+def test_private_parts_of_torch_stand_in_two_files() -> None:
+    found = {place(path): parts for path in FILES if "torch" in text(path) and (parts := private_parts(path))}
+    for file, listed in PRIVATE.items():
+        assert listed <= found[file]
+    hidden = {file: {name for name in parts if not is_known(name, file)} for file, parts in found.items()}
+    assert not {file: names for file, names in hidden.items() if names}
+
+
+def private_parts(path: Path) -> set[str]:
+    return {name for name in names_of_torch(parsed(path)) if is_private(name)}
+
+
+def is_known(name: str, file: str) -> bool:
+    known = PRIVATE.get(file, set()) | ANYWHERE
+    return any(f"{name}.".startswith(f"{one}.") or one.startswith(f"{name}.") for one in known)
 
 
 def test_the_files_with_private_parts_are_those_that_doctor_asks() -> None:

@@ -6,6 +6,7 @@ All of it is read from the source with `ast`, except the last part, which starts
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "normbench_cli"
-FILES = sorted(PACKAGE.rglob("*.py"))
+from normbench_cli.store import Store
+from tests.source import FILES, PACKAGE, parsed, place
 
 # neither torch nor the database
 ANYONE = {
@@ -78,7 +79,7 @@ MOST_LAZY_IMPORTS = 60
 
 def room_of(path: Path) -> str:
     """The part of the package a file belongs to."""
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return place(path).partition("/")[0].removesuffix(".py")
 
 
 def module_of(path: Path) -> str:
@@ -87,11 +88,6 @@ def module_of(path: Path) -> str:
 
 
 MODULES = {module_of(path): path for path in FILES}
-
-
-@cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def names_in(node: ast.AST) -> set[str]:
@@ -158,18 +154,21 @@ def loaded_on_use(module: str) -> set[str]:
     return {name for function in lazy for node in ast.walk(function) for name in names_in(node)}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_follow_the_arrows(path: Path) -> None:
-    room = room_of(path)
+@pytest.mark.parametrize("room", sorted({*map(room_of, FILES)}))
+def test_imports_follow_the_arrows(room: str) -> None:
     assert room in MAY_IMPORT, f"{room} is new: state in MAY_IMPORT which rooms it may import"
+    against = {place(path): found for path in FILES if room_of(path) == room and (found := imports_against(path, room))}
+    assert not against
+
+
+def imports_against(path: Path, room: str) -> set[str]:
+    """What a file imports against the arrows, except for type checking."""
     names = {name for node in ast.walk(without_type_checking(parsed(path))) for name in names_in(node)}
     if room in MAY_KNOW_CONTRACTS:
         names = {name for name in names if name not in CONTRACTS and name.rpartition(".")[0] not in CONTRACTS}
     inside = {name.split(".")[1] for name in names if name.startswith("normbench_cli.")} - {"__version__"}
-    assert inside <= MAY_IMPORT[room] | ANYONE | {room}
-    for library, without in NEVER.items():
-        if room in without:
-            assert not [name for name in names if name.split(".")[0] == library]
+    libraries = {library for library, without in NEVER.items() if room in without}
+    return (inside - MAY_IMPORT[room] - ANYONE - {room}) | ({name.split(".")[0] for name in names} & libraries)
 
 
 def without_type_checking(tree: ast.Module) -> ast.Module:
@@ -192,7 +191,7 @@ def test_no_file_imports_itself_through_others() -> None:
 def lazy_imports() -> list[tuple[str, ast.AST]]:
     """Every import inside a function, with its place in the source."""
     return [
-        (f"{path.relative_to(PACKAGE)}:{getattr(node, 'lineno', 0)} {ast.unparse(node)}", node)
+        (f"{place(path)}:{getattr(node, 'lineno', 0)} {ast.unparse(node)}", node)
         for path in FILES
         for node in run_time_imports(parsed(path), lazy=True)
     ]
@@ -208,33 +207,44 @@ def test_only_what_is_slow_to_load_is_imported_inside_functions() -> None:
     assert not found, "\n".join(found)
 
 
-def loaded_by(*words: str) -> set[str]:
-    """The modules that a command has loaded when it ends."""
-    code = (
-        "import sys\nfrom normbench_cli.cli.main import main\n"
-        f"sys.argv = ['normbench', *{list(words)!r}]\n"
-        "try:\n    main()\nexcept SystemExit:\n    print('\\n'.join(sys.modules), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stderr.split())
+LIGHT = {"torch", "optuna", "pandas", "sqlalchemy"}
+READING = {"torch", "optuna", "alembic"}
+DRAWING = {"matplotlib", "scipy.stats", "statsmodels", "scikit_posthocs"}
+COMMANDS: list[tuple[list[str], set[str]]] = [  # in one process, so a command also answers for those before it
+    (["--help"], LIGHT),
+    (["train", "--help"], LIGHT),
+    (["list", "norms"], LIGHT),
+    (["tune", "--help"], LIGHT),
+    (["list", "activations", "--json"], LIGHT),
+    (["list", "suites"], LIGHT),
+    (["report"], READING | DRAWING),
+    (["report", "--where", "norm=popnorm:kappa=8"], READING),
+    (["runs", "list"], READING),
+    (["runs", "list", "--where", "norm=ws+gn:groups=8", "--where", "act=elu:alpha=2"], READING),
+]
+RUN_ALL = """
+import json, pathlib, sys
+from normbench_cli.cli.main import main
+loaded = []
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["normbench", *words]
+    try:
+        main()
+    except SystemExit:
+        loaded.append([*sys.modules])
+pathlib.Path("loaded.json").write_text(json.dumps(loaded))
+"""
 
 
-@pytest.mark.parametrize(
-    ("words", "without"),
-    [
-        (["--help"], {"torch", "pandas", "sqlalchemy"}),
-        (["train", "--help"], {"torch", "pandas", "sqlalchemy"}),
-        (["list", "norms"], {"torch", "pandas", "sqlalchemy"}),
-        (["tune", "--help"], {"torch", "optuna", "pandas", "sqlalchemy"}),
-        (["report"], {"torch", "optuna", "alembic", "matplotlib", "scipy.stats", "statsmodels", "scikit_posthocs"}),
-        (["runs", "list"], {"torch", "alembic"}),
-        (["list", "activations", "--json"], {"torch", "pandas", "sqlalchemy"}),
-        (["list", "suites"], {"torch", "pandas", "sqlalchemy"}),
-        (["report", "--where", "norm=popnorm:kappa=8"], {"torch", "alembic"}),
-        (["runs", "list", "--where", "norm=ws+gn:groups=8", "--where", "act=elu:alpha=2"], {"torch", "alembic"}),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_light_commands_load_no_heavy_library(words: list[str], without: set[str]) -> None:
-    loaded_by("db", "upgrade")  # so that there is a database to read
-    assert not loaded_by(*words) & without
+def loaded_by(commands: list[list[str]]) -> list[set[str]]:
+    """The modules that a process has loaded at the end of each command."""
+    subprocess.run([sys.executable, "-c", RUN_ALL, json.dumps(commands)], capture_output=True, text=True, check=True)
+    return [set(modules) for modules in json.loads(Path("loaded.json").read_text())]
+
+
+def test_light_commands_load_no_heavy_library() -> None:
+    with Store.open():  # so that there is a database to read
+        pass
+    loaded = loaded_by([words for words, _ in COMMANDS])
+    heavy = {" ".join(words): found & without for (words, without), found in zip(COMMANDS, loaded, strict=True)}
+    assert not {words: libraries for words, libraries in heavy.items() if libraries}

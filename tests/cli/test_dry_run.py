@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from normbench_cli.experiments import dry_run as module
 from tests.support import RunCommand
 
 FEW = ("--epochs", "2", "--set", "batch_size=64", "--data", "digits:size=8", "--device", "cpu")
@@ -31,6 +32,13 @@ def test_it_prints_steps_time_and_memory_and_records_nothing(normbench: RunComma
     assert not (home / "runs").exists()
 
 
+@pytest.fixture
+def not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No step is taken, for what is known without one."""
+    monkeypatch.setattr(module, "estimate_steps", lambda config: module.Estimate(0, 0.0, 0))
+
+
+@pytest.mark.usefixtures("not_timed")
 @pytest.mark.parametrize(
     ("norm", "first", "layers"),
     [
@@ -50,6 +58,7 @@ def test_norm_layers_are_named_with_the_operation_they_belong_to(
         assert tuple(run["norm_layers"][0].values())[:4] == first
 
 
+@pytest.mark.usefixtures("not_timed")
 def test_it_counts_the_parameters_of_the_model(normbench: RunCommand) -> None:
     (run,) = dry_run(normbench, "--norm", "batchnorm")
     assert run["parameters"] == 269_722 - 2 * 9 * 16  # one gray channel instead of three colors

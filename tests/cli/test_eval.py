@@ -14,7 +14,7 @@ from tests.support import RunCommand, train
 @pytest.fixture
 def run(normbench: RunCommand, fill_once: Callable[..., Any]) -> Any:
     def make() -> dict[str, Any]:
-        (run,) = train(normbench, "--norm", "batchnorm")
+        (run,) = train(normbench, "--model", "mlp:width=8", "--norm", "batchnorm")
         return run
 
     return fill_once(make)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -18,7 +17,7 @@ from typer.main import get_command
 from normbench_cli.cli.main import app
 from normbench_cli.config import make_config
 from normbench_cli.registry.spec import format_value
-from tests.support import RunCommand
+from tests.support import CommandResult, RunCommand
 
 
 def commands(group: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -89,32 +88,46 @@ def test_the_default_configuration_is_the_one_that_train_makes(
     assert printed["lr"] == "0.3 (recipe digits)"
 
 
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        ("normbench tr", "train"),
-        ("normbench train --norm pop", "popnorm"),
-        ("normbench eval 1234 --corruption al", "all"),
-        ("normbench list sched", "schedules"),
-        ("normbench runs list --sta", "--status"),
-    ],
-)
-def test_the_shell_completes(typed: str, offered: str) -> None:
-    words = typed.split()
-    environment = os.environ | {
-        "_NORMBENCH_COMPLETE": "complete_bash",
-        "COMP_WORDS": typed,
-        "COMP_CWORD": str(len(words) - 1),
-    }
-    code = "import sys; sys.argv = ['normbench']; from normbench_cli.cli.main import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    assert offered in done.stdout.split()
+COMPLETED = [
+    ("normbench tr", "train"),
+    ("normbench train --norm pop", "popnorm"),
+    ("normbench eval 1234 --corruption al", "all"),
+    ("normbench list sched", "schedules"),
+    ("normbench runs list --sta", "--status"),
+]
+RUN_ALL = """
+import contextlib, io, json, os, sys
+from normbench_cli.cli.main import main
+ended = []
+for words, variables in json.loads(sys.argv[1]):
+    os.environ.update(variables)
+    sys.argv, out, err = ["normbench", *words], io.StringIO(), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main()
+    except SystemExit as end:
+        ended.append([end.code or 0, out.getvalue(), err.getvalue()])
+print(json.dumps(ended))
+"""
 
 
-@pytest.mark.parametrize("value", ["complete_bash", "x"])
-def test_a_variable_of_completion_that_no_shell_has_set_is_ignored(value: str) -> None:
-    environment = os.environ | {"_NORMBENCH_COMPLETE": value}
-    code = "import sys; sys.argv = ['normbench', 'list', 'norms']; from normbench_cli.cli.main import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "popnorm" in done.stdout
+def run_all(commands: list[tuple[list[str], dict[str, str]]]) -> list[CommandResult]:
+    """How commands end, each with its variables, one after the other in a process that is no test."""
+    words = [sys.executable, "-c", RUN_ALL, json.dumps(commands)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return [CommandResult(*ended) for ended in json.loads(done.stdout)]
+
+
+def test_the_shell_completes() -> None:
+    asked = [
+        {"_NORMBENCH_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+        for typed, _ in COMPLETED
+    ]
+    ended = run_all([([], variables) for variables in asked])
+    assert [offered in one.out.split() for (_, offered), one in zip(COMPLETED, ended, strict=True)] == [True] * 5
+
+
+def test_a_variable_of_completion_that_no_shell_has_set_is_ignored() -> None:
+    for ended in run_all([(["list", "norms"], {"_NORMBENCH_COMPLETE": value}) for value in ("complete_bash", "x")]):
+        assert (ended.code, ended.err) == (0, "")
+        assert "popnorm" in ended.out

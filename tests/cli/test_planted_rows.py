@@ -18,9 +18,9 @@ from normbench_cli.config import REGISTRIES, make_config
 from normbench_cli.errors import NormbenchError
 from normbench_cli.registry.trust import NotAllowed
 from normbench_cli.store import Store
+from tests.source import FILES, parsed, place, text
 from tests.support import RunCommand
 
-PACKAGE = Path(nb.__file__).parent
 TINY: dict[str, Any] = {"data": "digits:size=8", "model": "mlp:width=8", "iterations": 2, "batch_size": 64}
 EVIL = """
 import os, pathlib
@@ -165,12 +165,15 @@ def test_an_unreadable_list_of_packages_is_one_line(normbench: RunCommand) -> No
 
 def calls_with_unpacked_values(name: str) -> set[str]:
     """The files of the package that call a function with ``**values``, as rows have them."""
-    found = set()
-    for file in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == name and any(not k.arg for k in node.keywords):
-                found.add(str(file.relative_to(PACKAGE)))
-    return found
+    named = [path for path in FILES if name in text(path)]
+    return {place(path) for path in named if any(unpacked(node, name) for node in ast.walk(parsed(path)))}
+
+
+def unpacked(node: ast.AST, name: str) -> bool:
+    """Whether this is a call of the function with ``**values``."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name):
+        return False
+    return any(not keyword.arg for keyword in node.keywords)
 
 
 def test_configurations_are_made_of_loose_values_only_where_their_origin_is_stated() -> None:

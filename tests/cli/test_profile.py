@@ -12,8 +12,8 @@ from normbench_cli.errors import UsageError
 from normbench_cli.store import Store
 from tests.support import RunCommand
 
-SHORT = ["--rounds", "5", "--budget", "1s", "--no-memory"]
-TINY = ["--data", "digits:size=8", "--batch-size", "16", *SHORT, "--shape", "8x4x6x6"]
+SHORT = ["--rounds", "5", "--budget", "0.01s", "--no-memory"]
+TINY = ["--model", "mlp:width=8", "--data", "digits:size=8", "--batch-size", "16", *SHORT, "--shape", "8x4x6x6"]
 
 
 def test_profile_compares_every_norm_with_both_references(normbench: RunCommand) -> None:

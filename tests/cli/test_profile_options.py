@@ -9,12 +9,12 @@ import pytest
 
 from tests.support import RunCommand, train
 
-LAYER = ["--norm", "none", "--shape", "8x4", "--rounds", "5", "--budget", "1s", "--no-memory"]
+LAYER = ["--norm", "none", "--shape", "8x4", "--rounds", "5", "--budget", "0.01s", "--no-memory"]
 
 
 @pytest.mark.slow
 def test_the_solver_has_tables_plots_and_rows(normbench: RunCommand, tmp_path: Path) -> None:
-    words = ["profile", "--solver", "--phi", "1.2", "--shape", "64x2", "--rounds", "5", "--budget", "1s"]
+    words = ["profile", "--solver", "--phi", "1.2", "--shape", "64x2", "--rounds", "5", "--budget", "0.01s"]
     ended = normbench(*words, "--out", "solver", "--format", "md")
     assert ended.code == 0, ended.err
     assert ended.out.startswith("phi = 1.2: error in sd after so many passes\n")
@@ -23,7 +23,7 @@ def test_the_solver_has_tables_plots_and_rows(normbench: RunCommand, tmp_path: P
     (recorded,) = train(normbench, "--model", "mlp", "--norm", "popnorm")
     found = normbench(*words, "--from-run", recorded["id"], "--json")
     assert "drop --shape" in found.err
-    found = normbench(*words[:4], "--budget", "1s", "--from-run", recorded["id"], "--json")
+    found = normbench(*words[:4], "--budget", "0.01s", "--from-run", recorded["id"], "--json")
     assert found.code == 0, found.err
     rows = json.loads(found.out)["results"]
     assert {row["data"].split()[1] for row in rows} == {f"from-{recorded['id']}-1"}

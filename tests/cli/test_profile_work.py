@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import RunCommand, train
 
-SHORT = ["--rounds", "5", "--budget", "1s", "--no-memory", "--norm", "augnorm", "-q"]
+SHORT = ["--rounds", "5", "--budget", "0.01s", "--no-memory", "--norm", "augnorm", "-q"]
 MLP = ["--model", "mlp:depth=2,size=8,width=8", "--data", "digits:size=8", "--batch-size", "16"]
 
 

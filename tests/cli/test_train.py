@@ -13,6 +13,8 @@ from normbench_cli.engine.step import train_step
 from normbench_cli.engine.training import Training
 from tests.support import TINY, RunCommand, recorded_in, train
 
+SMALL = ["--model", "mlp:width=8"]
+
 
 def test_a_single_run_is_always_trained_and_reproducible(normbench: RunCommand) -> None:
     (first,), (again,) = train(normbench, "--norm", "bn"), train(normbench, "--norm", "batchnorm")
@@ -26,16 +28,16 @@ def test_a_single_run_is_always_trained_and_reproducible(normbench: RunCommand) 
 
 
 def test_a_grid_skips_finished_cells(normbench: RunCommand) -> None:
-    grid = ["--norm", "batchnorm,none", "--act", "relu", "--act", "tanh", "--seeds", "0-1"]
+    grid = [*SMALL, "--norm", "batchnorm,none", "--act", "relu", "--act", "tanh", "--seeds", "0-1"]
     assert len(train(normbench, *grid)) == 8
     assert train(normbench, *grid) == []
     assert "0 new, 8 already finished" in normbench("train", *TINY, *grid).out
     assert len(train(normbench, *grid, "--seeds", "2")) == 4
-    assert len(train(normbench, "--norm", "batchnorm,none", "--act", "relu", "--rerun")) == 2
+    assert len(train(normbench, *SMALL, "--norm", "batchnorm,none", "--act", "relu", "--rerun")) == 2
 
 
 def test_divergence_is_a_recorded_result(normbench: RunCommand) -> None:
-    (run,) = train(normbench, "--norm", "none", "--lr", "1e30")
+    (run,) = train(normbench, *SMALL, "--norm", "none", "--lr", "1e30")
     assert run["status"] == "diverged"
     assert run["metrics"]["train/loss"] is None  # JSON has no infinity
     shown = json.loads(normbench("runs", "list", "--json").out)["runs"]
@@ -53,7 +55,7 @@ def test_a_failing_cell_does_not_stop_the_grid(normbench: RunCommand, monkeypatc
         return real(config)
 
     monkeypatch.setattr(build, "make_training", fail_for_tanh)
-    ended = normbench("train", *TINY, "--norm", "batchnorm", "--act", "relu,tanh", "--json")
+    ended = normbench("train", *TINY, *SMALL, "--norm", "batchnorm", "--act", "relu,tanh", "--json")
     assert ended.code == 5
     assert {run["config"]["act"]: run["status"] for run in json.loads(ended.out)["runs"]} == {
         "relu": "finished",
@@ -73,7 +75,7 @@ def test_ctrl_c_ends_a_run_as_interrupted_with_its_metrics_recorded(
         return train_step(*args)
 
     monkeypatch.setattr("normbench_cli.engine.loop.train_step", interrupt_later)
-    ended = normbench("train", "--data", "digits:size=8", "--epochs", "9", "--norm", "batchnorm", "-q")
+    ended = normbench("train", *SMALL, "--data", "digits:size=8", "--epochs", "9", "--norm", "batchnorm", "-q")
     assert ended.code == 130
     (run,) = json.loads(normbench("runs", "list", "--json").out)["runs"]
     assert run["status"] == "interrupted"
@@ -82,7 +84,7 @@ def test_ctrl_c_ends_a_run_as_interrupted_with_its_metrics_recorded(
 
 
 def test_piped_output_has_only_results_and_no_escape_codes(normbench: RunCommand) -> None:
-    ended = normbench("train", *TINY, "--norm", "batchnorm")
+    ended = normbench("train", *TINY, *SMALL, "--norm", "batchnorm")
     assert "\x1b" not in ended.out + ended.err
     assert "finished" in ended.out
     assert ended.err == ""
@@ -98,7 +100,7 @@ def test_a_custom_norm_may_read_values(normbench: RunCommand, tmp_path: Path) ->
         "    def forward(self, x):\n"
         "        return x / max(x.abs().max().item(), 1.0)\n"
     )
-    (run,) = train(normbench, "--norm", "looking:Looking")
+    (run,) = train(normbench, *SMALL, "--norm", "looking:Looking")
     assert run["status"] == "finished"
 
 

@@ -33,8 +33,10 @@ def accepts(name: str, channels: int) -> bool:
     return not corruption.channels or channels in corruption.channels
 
 
-@pytest.mark.parametrize("side", [32, 48])
-@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize(
+    ("channels", "side"),
+    [(1, 48), (3, 32), pytest.param(1, 32, marks=pytest.mark.slow), pytest.param(3, 48, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("name", GENERATED)
 def test_every_image_is_changed_and_independently_of_its_batch(name: str, channels: int, side: int) -> None:
     if not accepts(name, channels):

@@ -12,7 +12,13 @@ import torch
 from normbench_cli.datasets._images import torchvision_compat
 
 
-@pytest.mark.parametrize("first", ["pass", "import torchvision"], ids=["fresh", "after a plain import"])
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param("pass", id="fresh"),
+        pytest.param("import torchvision", id="after a plain import", marks=pytest.mark.slow),
+    ],
+)
 def test_models_run_with_any_installed_torchvision(first: str) -> None:
     code = f"""
 import torch

@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[2] / "normbench_cli" / "docs"
 COMPONENTS = re.findall(
     r"<!-- example: (\S+), (.+?) -->\n```python\n(.*?)```", (DOCS / "your-own.md").read_text(), re.S
 )
-SETTINGS = {"--data": "digits:size=8", "--iterations": "2"}
+SETTINGS = {"--data": "digits:size=8", "--model": "mlp:width=8", "--iterations": "2"}
 
 
 def write(folder: Path, file: str, code: str) -> None:

@@ -15,24 +15,36 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
-from typer.main import get_command
-
 from normbench_cli import interrupts
-from normbench_cli.cli.main import app, main
+from normbench_cli.cli.main import main
 from tests import damaging
 from tests.fuzzing.kinds import Case, Input, make_input
 from tests.fuzzing.recorded import Before, Rows, read_rows
 from tests.fuzzing.rules import Ended, broken_rules
 from tests.fuzzing.watching import TooLong, limited, watched
+from tests.migrated import migrate
+from tests.support import command_tree
 
 FOLDERS = {"NORMBENCH_HOME": "home", "NORMBENCH_DATA": "data", "HOME": "user", "TMPDIR": "tmp"}
 TINY = ["--data", "digits:size=8", "--model", "mlp:width=8", "--batch-size", "64", "--iterations", "1"]
+
+
+State = dict[str, tuple[int, ...]]
+
+
+def state_of(folder: Path) -> State:
+    """What is in a folder that exists: modes, and of files the sizes and times of the last change."""
+    found: State = {}
+    for path in [folder, *folder.rglob("*")] if folder.exists() else ():
+        about = path.lstat()
+        found[str(path.relative_to(folder))] = (
+            (about.st_mode,) if path.is_dir() else (about.st_mode, about.st_size, about.st_mtime_ns)
+        )
+    return found
 
 
 class Sandbox:
@@ -42,6 +54,9 @@ class Sandbox:
         self.root, self.home, self.work = root, root / "home", root / "work"
         self.run_ids: list[str] = []
         self.rows: Rows | None = None
+        self.recorded: State = {}
+        (root / "fresh").mkdir()
+        self.fresh = state_of(root / "fresh")
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -57,6 +72,8 @@ class Sandbox:
             os.environ.pop("NORMBENCH_DB", None)
             changes.enter_context(patch.object(tempfile, "tempdir", None))
             changes.enter_context(patch("normbench_cli.store.connection.SYNCHRONOUS", "OFF"))
+            # so that a damaged page is the same one in and outside of the test suite
+            changes.enter_context(patch("normbench_cli.store.upgrade.migrate", migrate))
             changes.enter_context(patch.object(gc, "freeze"))  # main expects that the process ends
             changes.enter_context(patch("normbench_cli.cli.main.app", command_tree()))
             for name in ("socket.socket.connect", "socket.getaddrinfo"):
@@ -79,20 +96,24 @@ class Sandbox:
         self.run_ids = [trained, trained[:4], *others]
         self.rows = read_rows(self.database, set())
         shutil.copytree(self.home, self.root / "home as it was")
+        self.recorded = state_of(self.root / "home as it was")
 
-    def empty(self) -> None:
-        """Fresh folders; the home as it was recorded."""
-        for name in (*FOLDERS.values(), "work"):
+    def empty(self, *, but: tuple[str, ...] = ()) -> None:
+        """Fresh folders, and no home; what is fresh already stays, and so do those named."""
+        for name in {*FOLDERS.values(), "work"}.difference(but):
             folder = self.root / name
-            if folder.exists():
+            if folder.exists() and (name == "home" or state_of(folder) != self.fresh):
                 shutil.rmtree(folder)
             if name != "home":
-                folder.mkdir()
+                folder.mkdir(exist_ok=True)
 
     def restore(self) -> None:
+        """Fresh folders; the home as it was recorded, which most cases only read."""
         os.chdir(self.root)
-        self.empty()
-        shutil.copytree(self.root / "home as it was", self.home)
+        unchanged = state_of(self.home) == self.recorded
+        self.empty(but=("home",) if unchanged else ())
+        if not unchanged:
+            shutil.copytree(self.root / "home as it was", self.home)
         os.chdir(self.work)
 
     def try_case(self, case: Case) -> list[str]:
@@ -157,12 +178,6 @@ class Sandbox:
             yield Path(first.removesuffix(Path(first).suffix))
             if text.startswith("~"):
                 yield self.root / "user"
-
-
-@cache
-def command_tree() -> Any:
-    """The program's commands, which typer would make anew for each command line: most of the time of a short one."""
-    return get_command(app)
 
 
 def run_here(words: list[str]) -> Ended:

@@ -12,7 +12,7 @@ from normbench_cli.registry import ACTIVATIONS
 
 NORM_OF_EACH_PLACEMENT = ["none", "batchnorm", "popnorm", "weightnorm"]
 IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.graphs]
-LARGE = ("densenet121", "resnet101", "efficientnetb0", "mobilenetv2")
+LARGE = ("densenet121", "resnet101", "efficientnetb0", "mobilenetv2", "vgg19", "resnet18_imagenet")
 
 
 def kinds(module: nn.Module) -> list[str]:

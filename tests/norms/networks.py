@@ -54,9 +54,20 @@ def make(name: str) -> tuple[nn.Module, Tensor]:
 def original(name: str) -> nn.Module:
     if name == "volumes":
         return volumes()
-    net: Any = getattr(import_torchvision().models, name)(num_classes=3)
-    if name == "vgg16_bn":  # without the hundred million parameters of its first linear layer
-        net.avgpool, net.classifier[0] = nn.AdaptiveAvgPool2d(1), nn.Linear(512, 4096)
+    if name == "vgg16_bn":
+        return vgg_without_its_large_layer()
+    return getattr(import_torchvision().models, name)(num_classes=3)  # type: ignore[no-any-return]
+
+
+def vgg_without_its_large_layer() -> nn.Module:
+    """The hundred million weights of its first linear layer are not even made."""
+    with torch.device("meta"):
+        net: Any = import_torchvision().models.vgg16_bn(num_classes=3, init_weights=False)
+    net.avgpool, net.classifier[0] = nn.AdaptiveAvgPool2d(1), nn.Linear(512, 4096, device="meta")
+    net.to_empty(device="cpu")
+    for module in net.modules():
+        if hasattr(module, "reset_parameters"):
+            module.reset_parameters()
     return net  # type: ignore[no-any-return]
 
 

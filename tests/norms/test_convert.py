@@ -17,6 +17,7 @@ from normbench_cli.norms._convert.prenorm import PreNorm
 from tests.norms.networks import BEFORE, VISION, Residual, make, small, train_a_step
 
 SAME = ["batchnorm", "augnorm:phi=2"]
+LARGE = ("vgg16_bn", "densenet121", "efficientnet_b0")
 
 
 def with_statistics(net: Any) -> Any:
@@ -33,7 +34,7 @@ def with_statistics(net: Any) -> Any:
 @pytest.mark.parametrize(
     ("name", "spec"),
     [
-        pytest.param(name, spec, marks=[pytest.mark.slow] if name in ("vgg16_bn", "densenet121") else [])
+        pytest.param(name, spec, marks=[pytest.mark.slow] if name in LARGE else [])
         for name in (*VISION, "volumes")
         for spec in SAME
     ],
@@ -50,7 +51,7 @@ def test_the_same_normalization_gives_the_same_outputs_and_trains(name: str, spe
 
 
 @pytest.mark.parametrize("spec", ["wn", "ws+gn", "none", "layernorm"])
-@pytest.mark.parametrize("name", ["resnet18", "densenet121", "volumes"])
+@pytest.mark.parametrize("name", ["resnet18", pytest.param("densenet121", marks=pytest.mark.slow), "volumes"])
 def test_other_norms_train_in_every_model(name: str, spec: str) -> None:
     net, x = make(name)
     assert len(convert(net, spec).converted) == VISION.get(name, 2)

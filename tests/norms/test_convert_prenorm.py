@@ -14,7 +14,13 @@ from normbench_cli.norms._convert.prenorm import PreNorm
 from tests.norms.networks import BEFORE, VISION, Residual, make, names_of, small, train_a_step
 
 
-@pytest.mark.parametrize("name", [*VISION, "volumes"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in ("densenet121", "efficientnet_b0") else [])
+        for name in (*VISION, "volumes")
+    ],
+)
 def test_norms_before_operations_in_every_model(name: str) -> None:
     net, x = make(name)
     shown = convert(copy.deepcopy(net), BEFORE, example=x)

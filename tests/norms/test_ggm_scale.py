@@ -64,9 +64,23 @@ def test_gradients_of_the_function_do_not_depend_on_the_scale_of_x(phi: float, e
     torch.testing.assert_close(dphi_of_scaled.double() * 2.0**-exponent, dphi.double(), rtol=1e-5, atol=1e-5)
 
 
-@settings(max_examples=150)
-@given(x=COLUMNS, exponent=EXPONENTS, phi=st.sampled_from([1.5, 1.9, 3.0]))
+scaled_layers = given(x=COLUMNS, exponent=EXPONENTS, phi=st.sampled_from([1.5, 1.9, 3.0]))
+
+
+@settings(max_examples=50)
+@scaled_layers
 def test_layer_is_equivariant_to_scale(x: Tensor, exponent: int, phi: float) -> None:
+    check_layer(x, exponent, phi)
+
+
+@pytest.mark.slow
+@settings(max_examples=300)
+@scaled_layers
+def test_layer_is_equivariant_to_many_more_scales(x: Tensor, exponent: int, phi: float) -> None:
+    check_layer(x, exponent, phi)
+
+
+def check_layer(x: Tensor, exponent: int, phi: float) -> None:
     centers = []
     for data in (x, scaled(x, exponent)):
         layer = AugNorm(1, phi=phi, momentum=1.0)

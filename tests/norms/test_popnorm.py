@@ -47,7 +47,7 @@ def test_root_mean_square_is_gamma_over_kappa(
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
-@pytest.mark.parametrize("stats", ["batch", "instance", "group"])
+@pytest.mark.parametrize("stats", ["batch", pytest.param("instance", marks=pytest.mark.slow), "group"])
 def test_gradients_of_every_form(form: dict[str, Any], stats: Literal["batch", "instance", "group"]) -> None:
     torch.manual_seed(0)
     layer = POPNorm(4, stats=stats, groups=2 if stats == "group" else None, **form).double()

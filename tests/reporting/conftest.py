@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,9 +11,7 @@ from normbench_cli.reporting.report import Report, report_of
 from normbench_cli.store import Store
 
 
-@pytest.fixture
-def two_norms(home: Path) -> Iterator[Store]:
-    """Two norms and two seeds over four epochs; one run diverged."""
+def record_two_norms() -> None:
     with Store.open() as store:
         for norm, seed, status in (
             ("none", 0, "finished"),
@@ -27,6 +24,13 @@ def two_norms(home: Path) -> Iterator[Store]:
             for epoch in range(1, 5):
                 store.record(run_id, {"test/accuracy": (epoch + seed) / 10, "extra": seed}, epoch=epoch)
             store.end(run_id, status)
+
+
+@pytest.fixture
+def two_norms(fill_once: Callable[..., None]) -> Iterator[Store]:
+    """Two norms and two seeds over four epochs; one run diverged."""
+    fill_once(record_two_norms)
+    with Store.open() as store:
         yield store
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pandas as pd
 import pytest
@@ -15,8 +14,7 @@ from normbench_cli.reporting.selection import select_runs
 from normbench_cli.store import Store
 
 
-@pytest.fixture
-def store(home: Path) -> Iterator[Store]:
+def record_runs() -> None:
     with Store.open() as opened:
         for seed in (0, 1):
             run_id = opened.begin({"norm": "batchnorm", "seed": seed}, str(seed), {"host": "here"}, argv=[])
@@ -31,6 +29,12 @@ def store(home: Path) -> Iterator[Store]:
             )
             opened.record(run_id, dict.fromkeys(others, 9.0))  # of other attacks, splits and measurements
             opened.end(run_id, "finished")
+
+
+@pytest.fixture
+def store(fill_once: Callable[..., None]) -> Iterator[Store]:
+    fill_once(record_runs)
+    with Store.open() as opened:
         yield opened
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -18,14 +17,19 @@ from normbench_cli.store import Store
 STEP_MS = 500.0
 
 
-@pytest.fixture
-def curves(home: Path) -> Iterator[Store]:
-    """Two norms on six seeds, ten steps an epoch; `none` is slower, once too slow and once it diverges."""
+def record_curves() -> None:
     with Store.open() as store:
         for seed in range(6):
             record(store, "batchnorm", seed, [0.5, 0.9, 0.95, 0.96])
             slow = [0.5, 0.6, 0.7, 0.8] if seed == 4 else [0.3] if seed == 5 else [0.3, 0.6, 0.8, 0.9]
             record(store, "none", seed, slow, "diverged" if seed == 5 else "finished")
+
+
+@pytest.fixture
+def curves(fill_once: Callable[..., None]) -> Iterator[Store]:
+    """Two norms on six seeds, ten steps an epoch; `none` is slower, once too slow and once it diverges."""
+    fill_once(record_curves)
+    with Store.open() as store:
         yield store
 
 

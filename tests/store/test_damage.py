@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import zlib
 from collections.abc import Callable
@@ -46,27 +47,35 @@ def change(path: Path, statement: str, *values: Any) -> None:
         connection.commit()
 
 
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with rows in every table, and nothing wrong."""
+    path = tmp_path_factory.mktemp("sound") / "normbench.db"
+    with Store.open(str(path), synchronous="OFF") as store:
+        run_id = store.begin({}, "f" * 16, {"host": "here"}, argv=["train"])
+        store.record(run_id, {"test/accuracy": 0.5})
+        store.end(run_id, "finished")
+        store.record(run_id, {}, step=3, series={"lr": [1.0, 2.0, 3.0]})
+        with store.writing() as session:
+            session.execute(insert(Night), next(night_rows()) | {"environment_id": store.find(run_id).environment_id})
+            session.execute(insert(NightValue), next(night_value_rows()) | {"run_id": run_id})
+            session.execute(insert(NightDecision), next(decision_rows()))
+        assert not check_database(store).problems
+    return path
+
+
 @pytest.mark.parametrize("which", [slice(1), pytest.param(slice(1, None), marks=pytest.mark.slow)], ids=["one", "more"])
 @pytest.mark.parametrize("column", [one for one in COLUMNS if str(one) not in ROW_NUMBERS], ids=str)
 def test_a_wrong_value_of_any_column_is_found_and_named(
-    store: Store, enter: Enter, file: Path, column: Column[Any], which: slice
+    sound: Path, tmp_path: Path, column: Column[Any], which: slice
 ) -> None:
-    run_id = enter(metrics={"test/accuracy": 0.5})
-    store.record(run_id, {}, step=3, series={"lr": [1.0, 2.0, 3.0]})
-    with store.writing() as session:
-        session.execute(insert(Night), next(night_rows()) | {"environment_id": store.find(run_id).environment_id})
-        session.execute(insert(NightValue), next(night_value_rows()) | {"run_id": run_id})
-        session.execute(insert(NightDecision), next(decision_rows()))
     for value in WRONG.get(kind_of(column), WRONG_TIMES)[which]:
-        with closing(sqlite3.connect(file)) as connection:
-            before = connection.execute(f"SELECT {column.name} FROM {column.table.name}").fetchone()
-            connection.execute(f"UPDATE {column.table.name} SET {column.name} = ?", [value])
-            connection.commit()
-        health = check_database(store)
+        file = Path(shutil.copy(sound, tmp_path))
+        change(file, f"UPDATE {column.table.name} SET {column.name} = ?", value)
+        with Store.open(str(file), sweep=False) as store:
+            health = check_database(store)
         assert any(f"column {column.name} " in line or "points to a row" in line for line in health.problems), value
         assert health.do
-        change(file, f"UPDATE {column.table.name} SET {column.name} = ?", *before)
-    assert not check_database(store).problems
 
 
 def test_text_that_is_not_utf8_is_named(store: Store, enter: Enter, file: Path) -> None:

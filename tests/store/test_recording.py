@@ -16,6 +16,7 @@ from normbench_cli.store.queries import series
 from normbench_cli.store.rows import Measurements
 from normbench_cli.store.schema import Metric, Run
 from normbench_cli.store.sqlite_file import has_log
+from tests.store.writers import read_and_write
 
 EPOCHS, STEPS = 80, 125
 STEP_SECONDS = 0.02  # the default training takes longer
@@ -45,8 +46,11 @@ def size_with_log(file: Path) -> int:
 
 @pytest.mark.parametrize(
     ("names", "epochs", "steps"),
-    [(SERIES, EPOCHS, STEPS), (SERIES + PROBES + PHI, EPOCHS, STEPS), (SERIES, 834, 12)],
-    ids=["plain", "with probes", "in epochs of 12 steps"],
+    [
+        pytest.param(SERIES, EPOCHS, STEPS, id="plain", marks=pytest.mark.slow),
+        pytest.param(SERIES + PROBES + PHI, EPOCHS, STEPS, id="with probes"),
+        pytest.param(SERIES, 834, 12, id="in epochs of 12 steps"),
+    ],
 )
 def test_ten_thousand_steps_take_less_than_two_megabytes(
     store: Store, enter: Callable[..., str], file: Path, names: tuple[str, ...], epochs: int, steps: int
@@ -74,25 +78,15 @@ def test_recording_takes_less_than_a_hundredth_of_the_training(enter: Callable[.
         assert time.perf_counter() - began < 0.01 * EPOCHS * STEPS * STEP_SECONDS
 
 
-def read_and_write(location: str) -> None:
-    """What another process does: a report, or a run of its own."""
-    with Store.open(location) as store:
-        store.count()
-        store.begin({}, "f", {}, argv=[])
-
-
 def test_other_processes_can_use_a_file_that_is_kept_open(store: Store, enter: Callable[..., str], file: Path) -> None:
     """Even if this process opens it a second time: that must not cost it its locks, or others would delete its log."""
     run_id = enter("running")
-    with store.hold_open():
+    with multiprocessing.get_context("spawn").Pool(1) as other, store.hold_open():
         for step in range(1, 3):
             store.record(run_id, {"train/loss": 1.0}, step=step)
             with Store.open():
                 pass
-            other = multiprocessing.get_context("spawn").Process(target=read_and_write, args=(str(file),))
-            other.start()
-            other.join()
-            assert other.exitcode == 0
+            other.apply(read_and_write, (str(file),))
             assert has_log(file)
     assert not has_log(file)
     with store.reading() as session:

@@ -20,6 +20,7 @@ from normbench_cli.store import Store
 from normbench_cli.store.queries import series, series_names
 from normbench_cli.store.rows import pack, unpack
 from normbench_cli.store.schema import Base, Environment, Metric, Run, SeriesChunk
+from tests.store.writers import write_a_run
 
 Enter = Callable[..., str]
 
@@ -168,14 +169,6 @@ def test_of_each_fingerprint_the_newest_run_with_a_result_is_found(store: Store,
         "norm=b": (diverged, "diverged"),
         "norm=d": (newest_failed, "failed"),
     }
-
-
-def write_a_run(location: str, records: int) -> None:
-    with Store.open(location) as store:
-        run_id = store.begin({"norm": "bn"}, "f", {"facts": "the same"}, argv=[])
-        for epoch in range(records):
-            store.record(run_id, {"train/loss": 1.0}, epoch=epoch)
-        store.end(run_id, "finished")
 
 
 def test_processes_create_and_write_one_database_at_the_same_time(tmp_path: Path) -> None:

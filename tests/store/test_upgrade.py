@@ -16,9 +16,11 @@ from alembic.script import ScriptDirectory
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store import Store, upgrade, versions
-from normbench_cli.store.location import Location
+from normbench_cli.store.connection import make_engine
+from normbench_cli.store.location import Location, parse_location
 from normbench_cli.store.schema import HEAD, VERSION_TABLE, Base
 from normbench_cli.store.sqlite_file import BUSY_SECONDS
+from tests import migrated
 
 Rows = Callable[[Path, str], list[tuple[Any, ...]]]
 
@@ -68,6 +70,20 @@ def test_the_migrations_make_the_tables_of_the_schema(store: Store) -> None:
             session.connection(), opts={"version_table": VERSION_TABLE, "compare_type": True}
         )
         assert compare_metadata(context, Base.metadata) == []
+
+
+def test_the_databases_of_tests_are_those_that_the_migrations_make(
+    store: Store, file: Path, tmp_path: Path, rows: Rows
+) -> None:
+    engine = make_engine(parse_location(str(tmp_path / "migrated.db")), "mode=rwc")
+    migrated.migrate(engine)
+    engine.dispose()
+    for query in (
+        "SELECT type, name, tbl_name, sql FROM sqlite_master",
+        f"SELECT * FROM {VERSION_TABLE}",
+        "PRAGMA journal_mode",
+    ):
+        assert rows(file, query) == rows(tmp_path / "migrated.db", query)
 
 
 def test_an_upgrade_makes_a_backup_first_and_loses_no_row(

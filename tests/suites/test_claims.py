@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from normbench_cli import suites
+from normbench_cli.config import RunConfig
 from normbench_cli.errors import UsageError
 from normbench_cli.suites.read_claims import TESTS, read_claims
 from normbench_cli.suites.scales import paper_config
@@ -41,11 +43,15 @@ def test_every_number_of_the_texts_is_in_exactly_one_claim() -> None:
     assert ours == printed
 
 
+@cache
+def configs_of(name: str) -> list[RunConfig]:
+    return [paper_config(cell, 0) for cell in suites.find(name).cells if not cell.is_of_data]
+
+
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
 def test_a_claim_is_decidable_by_its_suites(claim: suites.Claim) -> None:
     """Its groups and its filter each find cells, and where a test needs bounds it has them."""
-    cells = [cell for name in claim.suites for cell in suites.find(name).cells if not cell.is_of_data]
-    configs = [paper_config(cell, 0) for cell in cells]
+    configs = [config for name in claim.suites for config in configs_of(name)]
     for group in claim.groups or [{}]:
         wanted = {**claim.where, **group}
         assert any(all(getattr(config, name) in values for name, values in wanted.items()) for config in configs)

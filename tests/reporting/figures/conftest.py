@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,13 +28,18 @@ def enter(store: Store, status: str = "finished", *, kind: str = "train", scale:
     return run_id
 
 
-@pytest.fixture
-def store(home: Path) -> Iterator[Store]:
+def record_runs() -> None:
     with Store.open() as opened:
         for norm, scale in (("batchnorm", 1.0), ("popnorm", 2.0)):
             for seed in (0, 1):
                 enter(opened, norm=norm, seed=seed, scale=scale + 0.1 * seed, epochs=2)
         enter(opened, "diverged", norm="none", seed=0, epochs=2)
+
+
+@pytest.fixture
+def store(fill_once: Callable[..., None]) -> Iterator[Store]:
+    fill_once(record_runs)
+    with Store.open() as opened:
         yield opened
 
 

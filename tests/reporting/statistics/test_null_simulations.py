@@ -24,6 +24,7 @@ from normbench_cli.reporting.statistics import (
 )
 
 TABLES, GROUPS = 2000, 4
+SLOW = pytest.mark.slow
 PAIRS = list(itertools.combinations(range(GROUPS), 2))
 AGAINST_BASELINE = [index for index, pair in enumerate(PAIRS) if 0 in pair]
 TOLERANCE = 3 * (0.05 * 0.95 / TABLES) ** 0.5  # three standard errors of a rate of 5 % in 2,000 tables
@@ -57,7 +58,7 @@ def false_alarm_rate(p_values: NDArray[np.float64]) -> float:
     return float(np.mean([min(holm(row)) <= 0.05 for row in p_values]))
 
 
-@pytest.mark.parametrize("n", [3, 5, 10])
+@pytest.mark.parametrize("n", [3, pytest.param(5, marks=SLOW), 10])
 def test_the_permutation_test_raises_no_more_false_alarms_than_stated(n: int) -> None:
     against_baseline = false_alarm_rate(permutation_p_values(n)[:, AGAINST_BASELINE])
     all_pairs = false_alarm_rate(permutation_p_values(n))
@@ -68,7 +69,7 @@ def test_the_permutation_test_raises_no_more_false_alarms_than_stated(n: int) ->
         assert 0.01 < all_pairs < 0.05 + TOLERANCE
 
 
-@pytest.mark.parametrize("n", [3, 5, 10])
+@pytest.mark.parametrize("n", [3, pytest.param(5, marks=SLOW), 10])
 def test_the_paired_t_test_raises_false_alarms_at_the_stated_rate(n: int) -> None:
     p_values = t_test_p_value(differences(n))
     assert float((p_values[:, 0] <= 0.05).mean()) == pytest.approx(0.05, abs=TOLERANCE)
@@ -76,7 +77,7 @@ def test_the_paired_t_test_raises_false_alarms_at_the_stated_rate(n: int) -> Non
     assert 0.02 < false_alarm_rate(p_values) < 0.05 + TOLERANCE
 
 
-@pytest.mark.parametrize("n", [3, 5, 10])
+@pytest.mark.parametrize("n", [3, pytest.param(5, marks=SLOW), 10])
 def test_a_table_decides_by_these_p_values(n: int) -> None:
     """The first tables and, for n=10, those with the smallest p-values, through the function that tables use."""
     p_values = permutation_p_values(n)
@@ -100,8 +101,10 @@ def test_intervals_of_mean_and_difference_hold_the_truth_in_95_percent(n: int) -
         assert (found.low, found.high) == pytest.approx((one.ci95_low, one.ci95_high))
 
 
-@pytest.mark.parametrize("offsets", [(0,), (-4, 0, 4)], ids=["one data set", "three data sets"])
-@pytest.mark.parametrize("n", [5, 10])
+@pytest.mark.parametrize(
+    ("n", "offsets"),
+    [(5, (-4, 0, 4)), (10, (0,)), pytest.param(5, (0,), marks=SLOW), pytest.param(10, (-4, 0, 4), marks=SLOW)],
+)
 def test_the_bootstrap_interval_holds_the_truth_in_95_percent(n: int, offsets: tuple[float, ...]) -> None:
     """Runs on different data sets are independent.  By symmetry the true interquartile mean is zero."""
     random = np.random.default_rng(n)
