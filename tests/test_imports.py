@@ -238,3 +238,10 @@ def loaded_by(*words: str) -> set[str]:
 def test_light_commands_load_no_heavy_library(words: list[str], without: set[str]) -> None:
     loaded_by("db", "upgrade")  # so that there is a database to read
     assert not loaded_by(*words) & without
+
+
+@pytest.mark.parametrize("library", ["ray", "submitit"])
+def test_only_its_executor_imports_the_library_of_an_extra(library: str) -> None:
+    importing = [path for path in FILES if any(name.split(".")[0] == library for name in imported(path))]
+    assert importing == [PACKAGE / "experiments" / "executors" / f"{library}.py"]
+    assert f"normbench_cli.experiments.executors.{library}" not in {name for path in FILES for name in imported(path)}
