@@ -80,7 +80,6 @@ def test_processes_measure_the_same_as_this_one() -> None:
 @pytest.mark.slow
 def test_a_killed_process_is_replaced_and_its_run_goes_on_from_its_checkpoint(home: Path) -> None:
     """Killed once a checkpoint is there; in the end the numbers are those of an undisturbed run."""
-    epochs = 60
     killed: list[int] = []
 
     def kill(event: Event) -> None:
@@ -92,7 +91,7 @@ def test_a_killed_process_is_replaced_and_its_run_goes_on_from_its_checkpoint(ho
     events: list[Event] = []
     with Store.open() as store:
         (result,) = run_works(
-            works(epochs=epochs, norm="batchnorm", model="resnet20"),
+            works(epochs=60),
             Choice("local", 1, ONE_THREAD),
             store,
             lambda event: (kill(event), events.append(event)),

@@ -51,7 +51,7 @@ def test_a_job_that_is_killed_is_submitted_again_and_goes_on(home: Path) -> None
             os.kill(killed[0], signal.SIGKILL)
 
     with Store.open() as store:
-        (result,) = run_works(works(epochs=40, model="resnet20"), submitit_choice(), store, kill)
+        (result,) = run_works(works(epochs=60), submitit_choice(), store, kill)
     assert killed
     assert result.status == "finished"
     assert [run.status for run in recorded_runs(home)] == ["finished"]
@@ -97,7 +97,7 @@ def test_an_array_of_slurm_whose_node_dies(home: Path, monkeypatch: pytest.Monke
     events: list[Event] = []
     with Store.open() as store:
         results = run_works(
-            works(2, epochs=40, model="resnet20"),
+            works(2, epochs=60),
             submitit_choice(),
             store,
             lambda event: (kill(event), events.append(event)),
