@@ -12,7 +12,7 @@ from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.executors.protocol import Happening
 from normbench_cli.nightly import cells, elsewhere
 from normbench_cli.nightly.cell import NightlyCell
-from normbench_cli.nightly.cell_process import CellFailed, OutOfTime, measure_in_process
+from normbench_cli.nightly.cell_process import CellFailed, Measured, OutOfTime, measure_in_process
 from normbench_cli.nightly.elsewhere import measured_by
 from normbench_cli.nightly.night import open_night
 from normbench_cli.store import Store
@@ -91,7 +91,7 @@ def test_values_belong_to_the_class_of_the_machine_that_measured(monkeypatch: py
     with Store.open() as store:
         night = open_night(store, suite, FIRST.date(), facts)
         done = measured()
-        night.record(suite.cells[0], elsewhere.Measured(done.values))
+        night.record(suite.cells[0], Measured(done.values))
         night.record(suite.cells[1], done)
         found = {value.cell: value.environment_class for value in night_values(store, suite.name)}
     assert done.elsewhere

@@ -81,21 +81,17 @@ def test_processes_measure_the_same_as_this_one() -> None:
 def test_a_killed_process_is_replaced_and_its_run_goes_on_from_its_checkpoint(home: Path) -> None:
     """Killed once a checkpoint is there; in the end the numbers are those of an undisturbed run."""
     killed: list[int] = []
+    events: list[Event] = []
 
     def kill(event: Event) -> None:
+        events.append(event)
         if isinstance(event, CellState) and event.run_id and event.epoch and not killed:
             (run,) = recorded_runs(home)
             os.kill(run.pid, signal.SIGKILL)
             killed.append(event.epoch)
 
-    events: list[Event] = []
     with Store.open() as store:
-        (result,) = run_works(
-            works(epochs=60),
-            Choice("local", 1, ONE_THREAD),
-            store,
-            lambda event: (kill(event), events.append(event)),
-        )
+        (result,) = run_works(works(epochs=60), Choice("local", 1, ONE_THREAD), store, kill)
     lost = [event.message for event in events if isinstance(event, CellState) and event.state == "lost"]
     assert len(lost) == 1
     assert "killed by signal 9" in lost[0]

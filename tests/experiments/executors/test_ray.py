@@ -30,6 +30,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     root = str(Path(__file__).parents[3])
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # by default workers give way to every other process
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]))
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     yield made

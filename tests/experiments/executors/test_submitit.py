@@ -87,21 +87,17 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("slurm")
 def test_an_array_of_slurm_whose_node_dies(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     killed: list[int] = []
+    events: list[Event] = []
 
     def kill(event: Event) -> None:
+        events.append(event)
         if isinstance(event, CellState) and event.epoch and event.state == "running" and not killed:
             killed.append(recorded_runs(home)[0].pid)
             os.killpg(os.getpgid(killed[0]), signal.SIGKILL)
 
     monkeypatch.setattr("normbench_cli.experiments.executors.submitit.LOOK_AT_SLURM_SECONDS", 1.0)
-    events: list[Event] = []
     with Store.open() as store:
-        results = run_works(
-            works(2, epochs=60),
-            submitit_choice(),
-            store,
-            lambda event: (kill(event), events.append(event)),
-        )
+        results = run_works(works(2, epochs=60), submitit_choice(), store, kill)
     assert [result.status for result in results] == ["finished"] * 2
     assert sum(isinstance(event, CellState) and event.state == "lost" for event in events) == 1
     assert [run.status for run in recorded_runs(home)] == ["finished"] * 2
