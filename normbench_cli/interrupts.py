@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -97,6 +97,15 @@ def held_back() -> Iterator[None]:
 def ignored() -> Iterator[None]:
     """An interrupt that comes in this block is dropped: what it asks for is being done."""
     with handled_by(lambda _number, _frame: None):
+        yield
+
+
+@contextmanager
+def unchanged() -> Iterator[None]:
+    """A library that sets handlers of its own in this block does so in vain."""
+    with ExitStack() as restored:
+        for number in SIGNALS if threading.current_thread() is threading.main_thread() else ():
+            restored.callback(signal.signal, number, signal.getsignal(number) or signal.SIG_DFL)
         yield
 
 

@@ -248,3 +248,10 @@ def test_light_commands_load_no_heavy_library() -> None:
     loaded = loaded_by([words for words, _ in COMMANDS])
     heavy = {" ".join(words): found & without for (words, without), found in zip(COMMANDS, loaded, strict=True)}
     assert not {words: libraries for words, libraries in heavy.items() if libraries}
+
+
+@pytest.mark.parametrize("library", ["ray", "submitit"])
+def test_only_its_executor_imports_the_library_of_an_extra(library: str) -> None:
+    importing = [path for path in FILES if any(name.split(".")[0] == library for name in imported(path))]
+    assert importing == [PACKAGE / "experiments" / "executors" / f"{library}.py"]
+    assert f"normbench_cli.experiments.executors.{library}" not in {name for path in FILES for name in imported(path)}

@@ -41,3 +41,12 @@ def test_an_interrupt_that_python_swallows_comes_again(interrupt: Callable[[], N
         stop()
     assert time.monotonic() - began < 15, "it came after the wait"
     assert sys.unraisablehook is before
+
+
+def test_a_librarys_own_handlers_do_not_stay() -> None:
+    def ours(_number: int, _frame: object) -> None: ...
+
+    with interrupts.handled_by(ours):
+        with interrupts.unchanged():
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        assert signal.getsignal(signal.SIGTERM) is ours

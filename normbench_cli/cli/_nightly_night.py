@@ -12,6 +12,7 @@ from normbench_cli import interrupts, nightly, paths
 from normbench_cli.cli._options import Common
 from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.errors import EXIT_ERROR, EXIT_OK, NormbenchError, UsageError
+from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.registry.spec import suggest
 
 if TYPE_CHECKING:
@@ -54,13 +55,21 @@ def check_when(when: str) -> None:
         raise UsageError(f"--notify-on {when} is not known", suggest(when, list(WHEN)))
 
 
-def run(suite: NightlySuite, budget: float | None, out: Path, notify: str | None, when: str, common: Common) -> int:
+def run(
+    suite: NightlySuite,
+    budget: float | None,
+    out: Path,
+    notify: str | None,
+    when: str,
+    choice: Choice | None,
+    common: Common,
+) -> int:
     """Measure a night, print its verdict, tell whoever wants to know."""
     paths.set_plot_cache()
     with nightly.log.night_log() as logger:
         try:
-            with interrupts.raised():
-                result = nightly.run.run_night(suite, common.db, out=out, budget=budget)
+            with interrupts.raised(), nightly.elsewhere.measured_by(choice) as measure:
+                result = nightly.run.run_night(suite, common.db, out=out, budget=budget, measure=measure)
         except nightly.lock.Locked as locked:
             logger.info(str(locked))
             return show_locked(locked, common)
@@ -101,6 +110,7 @@ def print_cron(
     allow: Sequence[str],
     notify: str | None,
     when: str,
+    choice: Choice | None,
     common: Common,
 ) -> int:
     """Print what runs the same command every night."""
@@ -108,6 +118,7 @@ def print_cron(
     words = ["nightly", "--suite", name, "--out", absolute(str(out))]
     words += ["--budget", budget] if budget else []
     words += [word for package in allow for word in ("--allow", package)]
+    words += choice.words() if choice else []
     words += ["--notify", notify, "--notify-on", when] if notify else []
     words += ["--db", common.db if "://" in common.db else absolute(common.db)] if common.db else []
     job = nightly.job.present_job([*words, "--quiet"])

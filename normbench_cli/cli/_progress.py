@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 from rich.table import Column
 
+from normbench_cli.cli._live_cells import cells_progress
+from normbench_cli.cli._options import Common
 from normbench_cli.cli._run_words import axis_words
 from normbench_cli.config import RunConfig
 from normbench_cli.experiments.events import Callback, CasesStarted, Event, Notice, Progress, RunEnded, RunStarted
+from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.printable import printable
 
 COLUMNS: tuple[ProgressColumn, ...] = (
@@ -102,6 +105,15 @@ class EvaluationBar:
         if isinstance(event, CasesStarted):
             self._bars.update(self._task, description=event.kind, completed=self._started)
             self._started += event.cases
+
+
+def grid_progress(
+    configs: Sequence[RunConfig], axes: Sequence[str], choice: Choice | None, common: Common
+) -> AbstractContextManager[Callback]:
+    """Of runs one after the other, or of those that workers execute.  axes: the settings that vary."""
+    if choice is None:
+        return training_progress(len(configs), axes, quiet=common.quiet)
+    return cells_progress(configs, axes, quiet=common.quiet or common.json)
 
 
 @contextmanager

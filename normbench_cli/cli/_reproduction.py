@@ -11,9 +11,10 @@ from normbench_cli import interrupts, paths
 from normbench_cli.cli._document import print_document
 from normbench_cli.cli._options import Common
 from normbench_cli.cli._output import hint, print_json, print_table
-from normbench_cli.cli._progress import training_progress
+from normbench_cli.cli._progress import grid_progress
 from normbench_cli.cli._tables import duration
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, NormbenchError
+from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.reproduce import Plan, after, plan_reproduction, run_plan
 from normbench_cli.reporting.document import Document
 from normbench_cli.reporting.files import parse_formats, write_files
@@ -38,7 +39,15 @@ def dry_run(suites: Sequence[Suite], scale: Scale, budget: float, common: Common
     return EXIT_OK
 
 
-def run(suites: Sequence[Suite], scale: Scale, budget: float, form: str | None, out: Path, common: Common) -> int:
+def run(
+    suites: Sequence[Suite],
+    scale: Scale,
+    budget: float,
+    form: str | None,
+    out: Path,
+    choice: Choice | None,
+    common: Common,
+) -> int:
     """Run what is due, and print and write the verdict.  A report to which nothing was added is not written again."""
     paths.set_plot_cache()
     formats = parse_formats(form if form is not None else "" if common.json else "md")
@@ -49,8 +58,8 @@ def run(suites: Sequence[Suite], scale: Scale, budget: float, form: str | None, 
         hint(line, common.quiet)
     failed, ran = dict[str, str](), bool(plan.due)
     if plan.due:
-        with interrupts.raised(), training_progress(len(plan.due), quiet=common.quiet) as on_event:
-            failed = run_plan(plan, common.db, on_event)
+        with interrupts.raised(), grid_progress([job.config for job in plan.due], (), choice, common) as on_event:
+            failed = run_plan(plan, common.db, on_event, choice)
     plan = after(plan, common.db)
     missing = plan.reasons(failed)
     if missing and not plan.recorded:

@@ -8,10 +8,12 @@ import typer
 
 from normbench_cli import nightly
 from normbench_cli.cli import _nightly_night, _options, nightly_bisect, nightly_decisions
+from normbench_cli.cli._executors import executor_options
 from normbench_cli.cli._help import Command
 from normbench_cli.cli._options import Common, common_options, completion
 from normbench_cli.cli.reproduce import parse_duration
 from normbench_cli.errors import EXIT_OK, UsageError
+from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.registry.trust import allow_packages
 
 app = typer.Typer(help="Measure a suite every night, and find regressions.", invoke_without_command=True)
@@ -22,6 +24,7 @@ EXAMPLES = (
 
 
 @app.callback(epilog=EXAMPLES)
+@executor_options(jobs=False)
 @common_options
 def night(
     context: typer.Context,
@@ -51,6 +54,7 @@ def night(
     notify_on: _nightly_night.NotifyOn = "problem",
     print_cron: _nightly_night.PrintCron = False,
     *,
+    choice: Choice | None,
     common: Common,
 ) -> int:
     """Measure a suite, compare it with the nights before, and write a page: what cron calls.
@@ -66,8 +70,8 @@ def night(
     found = nightly.suite.read_suite(suite)
     seconds = None if budget is None else parse_duration(budget)
     if print_cron:
-        return _nightly_night.print_cron(found, budget, out, allow or [], notify, notify_on, common)
-    return _nightly_night.run(found, seconds, out, notify, notify_on, common)
+        return _nightly_night.print_cron(found, budget, out, allow or [], notify, notify_on, choice, common)
+    return _nightly_night.run(found, seconds, out, notify, notify_on, choice, common)
 
 
 def refuse_options(context: typer.Context) -> None:

@@ -8,8 +8,10 @@ import typer
 
 from normbench_cli import suites as catalog
 from normbench_cli.cli import _options
+from normbench_cli.cli._executors import executor_options
 from normbench_cli.cli._options import Common, common_options, completion
 from normbench_cli.errors import UsageError
+from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.registry.trust import allow_packages
 from normbench_cli.seeds import parse_seeds
 
@@ -17,6 +19,7 @@ RUNS = "Which runs"
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
+@executor_options()
 @common_options
 def reproduce(
     suites: Annotated[
@@ -61,6 +64,7 @@ def reproduce(
     form: _options.Format = None,
     out: _options.Out = _options.REPORTS,
     *,
+    choice: Choice | None,
     common: Common,
 ) -> int:
     """Run a paper's tables and figures, compare them with the published numbers, and judge the paper's claims.
@@ -82,7 +86,7 @@ def reproduce(
 
     if dry_run:
         return _reproduction.dry_run(found, chosen, seconds, common)
-    return _reproduction.run(found, chosen, seconds, form, out, common)
+    return _reproduction.run(found, chosen, seconds, form, out, choice, common)
 
 
 def parse_duration(text: str) -> float:

@@ -13,11 +13,13 @@ from normbench_cli.axes.experiment_file import read_experiment
 from normbench_cli.axes.saving import save_experiment
 from normbench_cli.axes.values import SEVERAL
 from normbench_cli.cli import _options
+from normbench_cli.cli._executors import executor_options
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.cli._tables import print_dry_runs, print_results
 from normbench_cli.config import FIELDS, GRID_FIELDS, RunConfig, read_assignments
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
+from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.plan import Cell, plan_grid
 from normbench_cli.registry.trust import allow_packages
 
@@ -39,6 +41,7 @@ WHICH_RUNS = "Which runs"
 
 
 @config_options(PANELS, several=tuple(SEVERAL))
+@executor_options()
 @common_options
 def train(
     experiment: Annotated[
@@ -91,6 +94,7 @@ def train(
             rich_help_panel=WHICH_RUNS,
         ),
     ] = False,
+    choice: Choice | None,
     common: Common,
 ) -> int:
     """Train one run, or a grid of runs, and record them.
@@ -107,6 +111,7 @@ def train(
         others = [experiment] if experiment else []
         others += [f"--{name.replace('_', '-')}" for name in settings]
         others += [f"--set {pair}" for pair in set_ or []] + ["--dry-run"] * dry_run
+        others += [f"--executor {choice.executor}"] if choice else []
         others += [f"--zip {names}" for names in zip_ or []] + [f"--save {save}"] * bool(save)
         if others:
             raise UsageError(
@@ -125,7 +130,7 @@ def train(
     if dry_run:
         return estimate(configs, asked.axes, common)
     cells = plan_grid(configs, common.db, rerun=rerun)
-    results = train_cells(cells, asked.axes, common)
+    results = train_cells(cells, asked.axes, choice, common)
     if common.json:
         print_json({"runs": [result.to_json() for result in results]})
     else:
@@ -159,16 +164,16 @@ def save_as(asked: Experiment, cells: int, file: str, common: Common) -> int:
     return EXIT_OK
 
 
-def train_cells(cells: Sequence[Cell], axes: Sequence[str], common: Common) -> list[RunResult]:
+def train_cells(cells: Sequence[Cell], axes: Sequence[str], choice: Choice | None, common: Common) -> list[RunResult]:
     """Train the cells of a grid that are due."""
-    due = sum(cell.due for cell in cells)
+    due = [cell.config for cell in cells if cell.due]
     if not due:
         return []
-    from normbench_cli.cli._progress import training_progress
+    from normbench_cli.cli._progress import grid_progress
     from normbench_cli.experiments.grid import run_grid
 
-    with interrupts.raised(), training_progress(due, axes, quiet=common.quiet) as on_event:
-        return run_grid(cells, common.db, on_event)
+    with interrupts.raised(), grid_progress(due, axes, choice, common) as on_event:
+        return run_grid(cells, common.db, on_event, choice)
 
 
 def check_losses(results: Sequence[RunResult]) -> None:

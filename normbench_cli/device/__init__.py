@@ -8,6 +8,7 @@
     clock.py       its own clock
     memory.py      how much memory it has, and what is used of it
     generators.py  the state of torch's random generators
+    shares.py      dividing a machine among processes
 
 Users of it import the names below from here.
 """
@@ -46,6 +47,7 @@ from normbench_cli.device.precision import (
     has_float64,
     in_float64,
 )
+from normbench_cli.device.shares import accelerator_shares, core_share, usable_cores
 
 __all__ = [
     "AMP_TYPES",
@@ -53,10 +55,12 @@ __all__ = [
     "Flags",
     "GpuState",
     "Stopwatch",
+    "accelerator_shares",
     "allocated_bytes",
     "autocast",
     "back_from_float64",
     "compiling_pays",
+    "core_share",
     "device_name",
     "driver_version",
     "fast_precision",
@@ -84,4 +88,5 @@ __all__ = [
     "synchronize",
     "takes_flags",
     "torch_flags",
+    "usable_cores",
 ]

@@ -9,7 +9,18 @@ from normbench_cli.config import RunConfig
 from normbench_cli.engine.events import Notice, Progress, Record
 from normbench_cli.experiments.result import RunResult
 
-__all__ = ["Callback", "CasesStarted", "Event", "Notice", "Progress", "Record", "RunEnded", "RunStarted", "ignore"]
+__all__ = [
+    "Callback",
+    "CasesStarted",
+    "CellState",
+    "Event",
+    "Notice",
+    "Progress",
+    "Record",
+    "RunEnded",
+    "RunStarted",
+    "ignore",
+]
 
 
 @dataclass(frozen=True)
@@ -34,7 +45,24 @@ class CasesStarted:
     cases: int
 
 
-Event = Progress | Record | Notice | RunStarted | RunEnded | CasesStarted
+@dataclass(frozen=True)
+class CellState:
+    """How far a cell is that a worker runs.
+
+    number: among the cells that are run, from 0.  state: running, lost, or the status in which its run ended.  epoch,
+    score: of its last accuracy.  message: why it was lost.
+    """
+
+    number: int
+    config: RunConfig
+    state: str
+    run_id: str = ""
+    epoch: int | None = None
+    score: float | None = None
+    message: str = ""
+
+
+Event = Progress | Record | Notice | RunStarted | RunEnded | CasesStarted | CellState
 Callback = Callable[[Event], object]
 
 

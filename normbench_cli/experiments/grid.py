@@ -1,8 +1,9 @@
-"""Training a grid of runs: the cells that are due, one after the other."""
+"""Training a grid of runs: the cells that are due, one after the other, or by the workers of an executor."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,19 @@ from normbench_cli.axes.experiment_file import read_experiment
 from normbench_cli.config import RunConfig
 from normbench_cli.datasets._files.look import look
 from normbench_cli.experiments.events import Callback, Notice, RunEnded, RunStarted, ignore
+from normbench_cli.experiments.executors.choice import Choice, choose
+from normbench_cli.experiments.executors.launch import run_works
 from normbench_cli.experiments.lifecycle import with_loss
 from normbench_cli.experiments.plan import Cell, plan_grid
 from normbench_cli.experiments.recorded import packages_of, recorded_result
 from normbench_cli.experiments.result import RunResult
-from normbench_cli.experiments.train import train_run
+from normbench_cli.experiments.train import resume_run, train_run
 from normbench_cli.interrupts import Interrupted
 from normbench_cli.store import Store
+from normbench_cli.store.status import WITH_RESULT
+
+THEN = "the same command trains the cells that are left"
+RESUMABLE = "`normbench runs list --status interrupted` shows the runs that `--resume` continues"
 
 
 def train(
@@ -34,6 +41,10 @@ def train(
     rerun: bool = False,
     db: str | None = None,
     allow: str | Iterable[str] = (),
+    executor: str | None = None,
+    jobs: int | None = None,
+    per_run: str | None = None,
+    address: str | None = None,
     on_event: Callback = ignore,
     **settings: Any,
 ) -> list[RunResult]:
@@ -47,6 +58,8 @@ def train(
     axes that advance together, such as [("lr", "batch_size")].
     db: a path or an SQLAlchemy URL; None means NORMBENCH_DB or the database in the home folder.
     allow: packages that files of experiments and recipes may load components from.
+    executor: "local", "ray" or "submitit": the cells are run by workers, see docs/beyond-one-machine.md; jobs, per_run
+    ("cpus=2,gpus=0.5") and address as in `normbench train`.
     on_event: called with everything that happens, see `normbench_cli.experiments.events`.
 
     >>> results = nb.train(norm=["batchnorm", "augnorm:phi=1.5"], lr="log:0.01..1/5", seeds=range(3), epochs=5)
@@ -54,11 +67,12 @@ def train(
     """
     axes = {"norm": norm, "act": act, "model": model, "data": data, "objective": objective, "seeds": seeds}
     given = {name: value for name, value in {**axes, **settings}.items() if value is not None}
+    choice = choose(executor, jobs, per_run, address)
     asked = make_experiment(given, zip)
     if experiment is not None:
         asked = read_experiment(experiment, allow).overridden(asked)
     cells = plan_grid(asked.configs(allow), db, rerun=rerun)
-    trained = iter(run_grid(cells, db, on_event) if any(cell.due for cell in cells) else ())
+    trained = iter(run_grid(cells, db, on_event, choice) if any(cell.due for cell in cells) else ())
     if all(cell.due for cell in cells):
         return list(trained)
     with Store.open(db, write=False) as store:
@@ -68,14 +82,20 @@ def train(
         ]
 
 
-def run_grid(cells: Sequence[Cell], db: str | None = None, on_event: Callback = ignore) -> list[RunResult]:
+def run_grid(
+    cells: Sequence[Cell], db: str | None = None, on_event: Callback = ignore, choice: Choice | None = None
+) -> list[RunResult]:
     """Train the cells that are due and give their results.
 
     In a grid, a cell that fails is a result and the others are still trained; the error of a single run is raised.
+    choice: of an executor; None: one cell after the other, here.
     """
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     paths.set_compile_cache()
     with Store.open(db) as store:
+        if choice is not None:
+            works = [CellWork(cell.config, cell.fingerprint) for cell in cells if cell.due]
+            return run_works(works, choice, store, on_event, then=f"{RESUMABLE}; {THEN}")
         results = list(train_cells(cells, store, on_event))
         return [with_loss(result, store) for result in results]
 
@@ -91,7 +111,7 @@ def train_cells(cells: Sequence[Cell], store: Store, on_event: Callback) -> Iter
         except KeyboardInterrupt as stopped:
             if len(cells) == 1:
                 raise
-            raise Interrupted(f"{stopped or 'interrupted'}; the same command trains the cells that are left") from None
+            raise Interrupted(f"{stopped or 'interrupted'}; {THEN}") from None
         except Exception as error:
             if len(cells) == 1:
                 raise
@@ -110,3 +130,22 @@ def train_cell(config: RunConfig, store: Store, on_event: Callback) -> RunResult
     for warning in build.config_warnings(resolved):
         on_event(Notice(warning))
     return train_run(resolved, store, on_event)
+
+
+@dataclass(frozen=True)
+class CellWork:
+    """A cell as a worker trains it.  run_id: what an earlier worker has begun of it."""
+
+    config: RunConfig
+    fingerprint: str
+    run_id: str = ""
+
+    def run(self, store: Store, on_event: Callback) -> RunResult:
+        if not self.run_id:
+            return train_cell(self.config, store, on_event)
+        if store.find(self.run_id).status in WITH_RESULT:
+            return recorded_result(self.run_id, store, packages_of(self.config))
+        return resume_run(self.run_id, store, on_event, packages_of(self.config))
+
+    def again(self, run_id: str, status: str, store: Store) -> CellWork:
+        return replace(self, run_id=run_id)

@@ -12,6 +12,7 @@ from functools import cached_property
 from normbench_cli import paths
 from normbench_cli.experiments.chosen_scale import recorded_scale
 from normbench_cli.experiments.events import Callback, ignore
+from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.jobs import Job, make_jobs, with_state
 from normbench_cli.store.status import WITH_RESULT
 from normbench_cli.suites import Place, Scale, Suite
@@ -78,15 +79,20 @@ def chosen_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str |
     return choose_scale(suites, scale, budget, db)
 
 
-def run_plan(plan: Plan, db: str | None = None, on_event: Callback = ignore) -> dict[str, str]:
-    """Run what is due.  Gives the fingerprints of the jobs that failed, each with the reason."""
+def run_plan(
+    plan: Plan, db: str | None = None, on_event: Callback = ignore, choice: Choice | None = None
+) -> dict[str, str]:
+    """Run what is due.  Gives the fingerprints of the jobs that failed, each with the reason.
+
+    choice: of an executor; None: one job after the other, here.
+    """
     if not plan.due:
         return {}
     from normbench_cli.experiments.run_jobs import run_jobs
 
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     paths.set_compile_cache()
-    return run_jobs(plan.due, plan.scale.name, db, on_event)
+    return run_jobs(plan.due, plan.scale.name, db, on_event, choice)
 
 
 def after(plan: Plan, db: str | None = None) -> Plan:

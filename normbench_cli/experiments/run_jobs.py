@@ -1,35 +1,45 @@
-"""Running the jobs of a suite one after the other: training, resuming, scoring under attacks, describing data sets."""
+"""Running the jobs of a suite, one after the other or by workers: training, resuming, scoring under attacks, describing
+data sets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from normbench_cli import build
+from normbench_cli.config import RunConfig
 from normbench_cli.device import pick_device
 from normbench_cli.experiments.data_facts import data_facts
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.evaluate import Conditions, evaluate_run
 from normbench_cli.experiments.events import Callback, RunEnded, RunStarted
+from normbench_cli.experiments.executors.choice import Choice
+from normbench_cli.experiments.executors.launch import run_works
 from normbench_cli.experiments.grid import train_cell
-from normbench_cli.experiments.jobs import Job, data_fingerprint
+from normbench_cli.experiments.jobs import Job, data_fingerprint, state_of
 from normbench_cli.experiments.recorded import recorded_result
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.train import resume_run
 from normbench_cli.interrupts import Interrupted, held_back
 from normbench_cli.store import Store
 
+THEN = "the same command continues the suite"
 
-def run_jobs(jobs: Sequence[Job], scale: str, db: str | None, on_event: Callback) -> dict[str, str]:
+
+def run_jobs(
+    jobs: Sequence[Job], scale: str, db: str | None, on_event: Callback, choice: Choice | None = None
+) -> dict[str, str]:
     """The fingerprints of the jobs that failed, each with the reason."""
     failed: dict[str, str] = {}
     with Store.open(db) as store:
+        if choice is not None:
+            return failures(run_works([JobWork(job, scale) for job in jobs], choice, store, on_event, then=THEN), jobs)
         for job in jobs:
             on_event(RunStarted(job.config))
             try:
                 result = run_job(job, scale, store, on_event)
             except KeyboardInterrupt as stopped:
-                raise Interrupted(f"{stopped or 'interrupted'}; the same command continues the suite") from None
+                raise Interrupted(f"{stopped or 'interrupted'}; {THEN}") from None
             except Exception as error:  # whatever is wrong with one cell must not cost the others
                 reason = f"{type(error).__name__}: {error}"
                 result = RunResult(job.run_id, "failed", job.config, {}, reason, fingerprint=job.fingerprint)
@@ -65,3 +75,33 @@ def describe(job: Job, store: Store) -> RunResult:
         store.record(run_id, facts)
         store.end(run_id, "finished")
     return RunResult(run_id, "finished", job.config, facts, fingerprint=fingerprint)
+
+
+def failures(results: Sequence[RunResult], jobs: Sequence[Job]) -> dict[str, str]:
+    """The fingerprints of the jobs that workers could not do, each with the reason."""
+    reasons = {job.fingerprint: result.lost for job, result in zip(jobs, results, strict=True) if result.lost}
+    return reasons | {
+        job.fingerprint: result.message for job, result in zip(jobs, results, strict=True) if result.status == "failed"
+    }
+
+
+@dataclass(frozen=True)
+class JobWork:
+    """A job as a worker does it."""
+
+    job: Job
+    scale: str
+
+    @property
+    def config(self) -> RunConfig:
+        return self.job.config
+
+    @property
+    def fingerprint(self) -> str:
+        return self.job.fingerprint
+
+    def run(self, store: Store, on_event: Callback) -> RunResult:
+        return run_job(self.job, self.scale, store, on_event)
+
+    def again(self, run_id: str, status: str, store: Store) -> JobWork:
+        return replace(self, job=state_of(self.job, run_id, status, store))

@@ -6,6 +6,7 @@ and only what is confirmed is called a regression.
 
     cell, suite, read_cells     cells and suites as values; reading them from TOML (``suites/``: the built-in ones)
     cells                       measuring one cell, in a process of its own; cell_process: that process from outside
+    elsewhere                   measuring by the workers of an executor
     measurements, classes       what a metric is to the gate; within which class of machines it is compared
     lock, budget                one night at a time; which cells fit into its time
     night, run, judging         a night in the database; a whole night; what is suspected is measured again
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         bisect,
         conclusion,
         decisions,
+        elsewhere,
         job,
         last_night,
         lock,
@@ -42,6 +44,7 @@ __all__ = [
     "bisect",
     "conclusion",
     "decisions",
+    "elsewhere",
     "job",
     "last_night",
     "lock",

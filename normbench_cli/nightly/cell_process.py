@@ -28,11 +28,13 @@ class OutOfTime(CellFailed):
 
 @dataclass(frozen=True)
 class Measured:
-    """What a cell measured, the run in which it did, and the seconds that all of it took."""
+    """What a cell measured, the run in which it did, and the seconds that all of it took.  elsewhere: on a machine that
+    another process chose, whose facts are those of the run."""
 
     values: dict[str, float]
     run_id: str | None = None
     seconds: float = field(default=0.0, compare=False)
+    elsewhere: bool = field(default=False, compare=False)
 
 
 # (cell, database, source of its specs, seconds, sign of life) -> Measured: `measure_in_process`, or one for tests

@@ -55,13 +55,19 @@ class Night:
             self.id,
             cell.name,
             values,
-            environment_class=environment_class(self.environment, cell),
+            environment_class=environment_class(self._where(done), cell),
             run_id=done.run_id,
             repeat=repeat,
             units={metric: unit_of_metric(metric) for metric in values},
         )
         if repeat == 0:
             self.measured.append(cell.name)
+
+    def _where(self, done: Measured) -> Mapping[str, Any]:
+        """The facts of the machine that measured."""
+        if done.elsewhere and done.run_id:
+            return self.store.find(done.run_id).environment.facts
+        return self.environment
 
 
 def open_night(store: Store, suite: NightlySuite, day: date, environment: Mapping[str, Any]) -> Night:

@@ -33,6 +33,11 @@ class Location:
         return self.shown
 
     @property
+    def address(self) -> str:
+        """What opens this database from another process or machine.  Has the credentials: never to be printed."""
+        return str(self.path) if self.url is None else self.url.render_as_string(hide_password=False)
+
+    @property
     def writable(self) -> bool:
         """SQLite writes the file and creates others beside it."""
         if self.path is None:

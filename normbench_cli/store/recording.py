@@ -30,6 +30,7 @@ class Recording(Database):
     def __init__(self, location: Location, synchronous: Synchronous | None = None) -> None:
         super().__init__(location, synchronous)
         self.recorders: dict[str, Recorder] = {}  # of the runs that this process executes, by id
+        self.labels: dict[str, Any] = {}  # details that every run gets which this process begins or continues
 
     def close(self) -> None:
         self.flush()

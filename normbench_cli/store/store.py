@@ -102,7 +102,7 @@ class Store(Recording):
                     started_at=moment,
                     heartbeat_at=moment,
                     environment_id=environment_id(session, environment),
-                    details=dict(details or {}),
+                    details={**(details or {}), **self.labels},
                     **settings,
                     **process,
                 )
@@ -129,7 +129,12 @@ class Store(Recording):
             if step is not None:
                 ends_late = SeriesChunk.first_step + SeriesChunk.count > step
                 session.execute(delete(SeriesChunk).where(SeriesChunk.run_id == run_id, ends_late))
-            again = {"status": "running", "message": "", "heartbeat_at": now(), "finished_at": None}
+            again: dict[str, Any] = {"status": "running", "message": "", "heartbeat_at": now(), "finished_at": None}
+            if self.labels:
+                again["details"] = {
+                    **(session.scalar(select(Run.details).where(Run.id == run_id)) or {}),
+                    **self.labels,
+                }
             session.execute(update(Run).where(Run.id == run_id).values(**again, **process))
             fingerprint = session.scalar(select(Run.fingerprint).where(Run.id == run_id)) or ""
             metrics = latest_metrics(session, run_id)

@@ -1,0 +1,59 @@
+"""Options that choose where runs are executed, and the decorator that gives them to a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from normbench_cli.cli._options import CommandFunction, expanded, option
+from normbench_cli.experiments.executors.choice import EXECUTORS, PerRun, choose
+
+PANEL = "Where it runs"
+EXECUTOR = typer.Option(
+    "--executor",
+    metavar="|".join(EXECUTORS),
+    help="Give the runs to processes of this machine, to a Ray cluster, or to SLURM.",
+    show_default="one after the other, here",
+    rich_help_panel=PANEL,
+)
+JOBS = typer.Option(
+    "--jobs",
+    metavar="N",
+    help="Runs at a time, at most.",
+    show_default="one for each GPU or core",
+    rich_help_panel=PANEL,
+)
+PER_RUN = typer.Option(
+    "--per-run",
+    metavar="cpus=2,gpus=0.5",
+    help=f"What a run takes; hours: until SLURM ends it ({PerRun().hours:g}).",
+    show_default="cpus=1",
+    rich_help_panel=PANEL,
+)
+ADDRESS = typer.Option(
+    "--address",
+    metavar="HOST:PORT",
+    help="A Ray cluster that exists.",
+    show_default="RAY_ADDRESS, or one on this machine",
+    rich_help_panel=PANEL,
+)
+
+
+def executor_options(*, jobs: bool = True) -> Callable[[CommandFunction], CommandFunction]:
+    """Give a command these options; its argument ``choice`` receives the checked `Choice`, or None.
+
+    jobs: whether the command runs several cells at a time.
+    """
+    options = [
+        option("executor", str | None, EXECUTOR, None),
+        *([option("jobs", int | None, JOBS, None)] if jobs else []),
+        option("per_run", str | None, PER_RUN, None),
+        option("address", str | None, ADDRESS, None),
+    ]
+
+    def collect(given: dict[str, Any]) -> object:
+        return choose(given["executor"], given.get("jobs"), given["per_run"], given["address"])
+
+    return lambda command: expanded(command, "choice", options, collect)

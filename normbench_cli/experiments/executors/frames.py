@@ -1,0 +1,24 @@
+"""Messages between two processes: eight bytes with the length, then the content."""
+
+from __future__ import annotations
+
+from typing import IO
+
+LENGTH = 8
+
+
+def write_frame(stream: IO[bytes], content: bytes) -> None:
+    stream.write(len(content).to_bytes(LENGTH, "big") + content)
+    stream.flush()
+
+
+def read_frame(stream: IO[bytes]) -> bytes:
+    """Waits for a whole message.  Raises EOFError if the other side is gone."""
+    return read_exactly(stream, int.from_bytes(read_exactly(stream, LENGTH), "big"))
+
+
+def read_exactly(stream: IO[bytes], count: int) -> bytes:
+    content = stream.read(count)
+    if len(content) < count:
+        raise EOFError
+    return content

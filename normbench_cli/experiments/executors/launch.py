@@ -1,0 +1,118 @@
+"""From works to results: they are submitted, followed while they run, and submitted again if their worker is lost."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+
+from normbench_cli.experiments.events import Callback, CellState, Notice, RunEnded
+from normbench_cli.experiments.executors.choice import Choice, open_executor
+from normbench_cli.experiments.executors.protocol import (
+    Ended,
+    Executor,
+    Failed,
+    Happening,
+    Lost,
+    Started,
+    Task,
+    Work,
+)
+from normbench_cli.experiments.executors.surroundings import surroundings_here
+from normbench_cli.experiments.executors.watch import Watch
+from normbench_cli.experiments.result import RunResult
+from normbench_cli.interrupts import Interrupted, ignored
+from normbench_cli.store import Store
+
+LOOK_SECONDS = 1.0  # between two looks at how far the runs are
+MOST_LOSSES = 3  # of the workers of one cell; then something is wrong with it
+
+
+def run_works(
+    works: Sequence[Work], choice: Choice, store: Store, on_event: Callback, *, then: str = ""
+) -> list[RunResult]:
+    """Run all of them, and give their results in the same order.  One that fails is a result, too.
+
+    then: what to do after an interrupt, for the message.
+    """
+    tasks = make_tasks(works, choice, store.location.address)
+    launch = Launch(tasks, on_event)
+    with open_executor(choice, works) as executor:
+        try:
+            for notice in executor.notices:
+                on_event(Notice(notice))
+            executor.submit(tasks)
+            watch = Watch(store)
+            while launch.left:
+                for happening in executor.happenings(LOOK_SECONDS):
+                    launch.take(happening, executor)
+                launch.follow(watch)
+        except KeyboardInterrupt:
+            with ignored():
+                executor.close()
+            raise Interrupted("; ".join(filter(None, ["interrupted", launch.summary(), then]))) from None
+    return [launch.results[task.id] for task in tasks]
+
+
+def make_tasks(works: Sequence[Work], choice: Choice, db: str) -> list[Task]:
+    """db: path or URL, as `Location.address` gives it."""
+    name, around = uuid.uuid4().hex[:12], surroundings_here()
+    return [Task(f"{name}-{number}", work, db, around, choice.per_run.threads) for number, work in enumerate(works)]
+
+
+class Launch:
+    """The tasks of one launch, and what has become of them."""
+
+    def __init__(self, tasks: Sequence[Task], on_event: Callback) -> None:
+        self.left = {task.id: task for task in tasks}
+        self.results: dict[str, RunResult] = {}
+        self._numbers = {task.id: number for number, task in enumerate(tasks)}
+        self._losses: Counter[str] = Counter()
+        self._on_event = on_event
+
+    def take(self, happening: Happening, executor: Executor) -> None:
+        """Something has happened to a task."""
+        task = self.left[happening.task]
+        match happening:
+            case Started():
+                self._on_event(CellState(self._numbers[task.id], task.work.config, "running"))
+            case Ended(outcome=outcome):
+                for notice in outcome.notices:
+                    self._on_event(Notice(notice))
+                self._end(task, outcome.result)
+            case Failed(why=why):
+                self._fail(task, why)
+            case Lost(why=why):
+                self._lose(task, why, executor)
+
+    def _lose(self, task: Task, why: str, executor: Executor) -> None:
+        self._losses[task.id] += 1
+        if self._losses[task.id] > MOST_LOSSES:
+            return self._fail(task, f"its worker was lost {self._losses[task.id]} times: {why}")
+        self._on_event(CellState(self._numbers[task.id], task.work.config, "lost", message=why))
+        return executor.submit([task])
+
+    def _fail(self, task: Task, why: str) -> None:
+        work = task.work
+        self._end(task, RunResult("", "failed", work.config, {}, why, fingerprint=work.fingerprint))
+
+    def _end(self, task: Task, result: RunResult) -> None:
+        del self.left[task.id]
+        self.results[task.id] = result
+        score = result.metrics.get("test/accuracy", result.metrics.get("validation/accuracy@last"))
+        epoch = result.config.epochs if result.status == "finished" else None
+        number = self._numbers[task.id]
+        self._on_event(CellState(number, task.work.config, result.status, result.id, epoch, score))
+        self._on_event(RunEnded(result))
+
+    def follow(self, watch: Watch) -> None:
+        """Say how far the runs are that the database shows to be running."""
+        by_fingerprint = {task.work.fingerprint: task for task in self.left.values()}
+        for fingerprint, run in watch.look(by_fingerprint).items():
+            task = by_fingerprint[fingerprint]
+            number = self._numbers[task.id]
+            self._on_event(CellState(number, task.work.config, "running", run.run_id, run.epoch, run.score))
+
+    def summary(self) -> str:
+        """How many cells have ended."""
+        return f"{len(self.results)} of {len(self._numbers)} cells have ended"

@@ -1,0 +1,109 @@
+"""Cells in processes of this machine: one for each accelerator, or for each group of cores.
+
+A process is started once and runs many cells.  A thread here hands it one task after the other.
+"""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+from normbench_cli.device import accelerator_shares, core_share, usable_cores
+from normbench_cli.errors import UsageError
+from normbench_cli.experiments.executors.choice import Choice
+from normbench_cli.experiments.executors.local_process import LostWorker, WorkerProcess
+from normbench_cli.experiments.executors.protocol import Ended, Happening, Lost, Started, Task, Work
+
+GOODBYE_SECONDS = 20.0  # in which processes that are stopped record how their runs ended
+
+
+def make_executor(choice: Choice, works: Sequence[Work]) -> LocalExecutor:
+    return LocalExecutor(shares_of(choice, works[0].config.device, len(works)))
+
+
+def shares_of(choice: Choice, device: str, cells: int) -> list[dict[str, str]]:
+    """The variables of each process, which say what part of the machine is its own."""
+    cores, gpus = usable_cores(), choice.per_run.gpus
+    if gpus > 1:
+        raise UsageError(f"--per-run gpus={gpus:g}, and a run computes on one GPU", "give gpus=1, or a part of one")
+    accelerators = accelerator_shares(device)
+    on_each = int(1 / gpus) if 0 < gpus < 1 else 1
+    most = len(accelerators) * on_each or max(1, cores // (choice.per_run.threads or 1))
+    jobs = min(choice.jobs or most, cells)
+    threads = choice.per_run.threads or max(1, cores // jobs)
+    seen = itertools.cycle(accelerators or [{}])
+    return [{**core_share(threads), **next(seen)} for _ in range(jobs)]
+
+
+class LocalExecutor:
+    """Processes with these variables."""
+
+    def __init__(self, shares: Sequence[Mapping[str, str]]) -> None:
+        self.notices: Sequence[str] = ()
+        self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
+        self._happened: queue.SimpleQueue[Happening] = queue.SimpleQueue()
+        self._closing = threading.Event()
+        self._lanes = [Lane(share, self._tasks, self._happened, self._closing) for share in shares]
+
+    def submit(self, tasks: Sequence[Task]) -> None:
+        for task in tasks:
+            self._tasks.put(task)
+
+    def happenings(self, seconds: float) -> Sequence[Happening]:
+        try:
+            found = [self._happened.get(timeout=seconds)]
+            while not self._happened.empty():
+                found.append(self._happened.get())
+        except queue.Empty:
+            return []
+        return found
+
+    def close(self) -> None:
+        self._closing.set()
+        for lane in self._lanes:
+            self._tasks.put(None)
+            lane.stop()
+        end = time.monotonic() + GOODBYE_SECONDS
+        for lane in self._lanes:
+            lane.join(max(0.0, end - time.monotonic()))
+            lane.kill()
+
+
+class Lane(threading.Thread):
+    """A process, replaced when it is lost, and what it is given to do."""
+
+    def __init__(
+        self,
+        variables: Mapping[str, str],
+        tasks: queue.SimpleQueue[Task | None],
+        happened: queue.SimpleQueue[Happening],
+        closing: threading.Event,
+    ) -> None:
+        super().__init__(daemon=True)
+        self._variables, self._tasks, self._happened, self._closing = variables, tasks, happened, closing
+        self._process: WorkerProcess | None = None
+        self.start()
+
+    def run(self) -> None:
+        while (task := self._tasks.get()) is not None and not self._closing.is_set():
+            self._happened.put(Started(task.id))
+            try:
+                process = self._process = self._process or WorkerProcess(self._variables)
+                if self._closing.is_set():  # it was not there to be stopped
+                    break
+                self._happened.put(Ended(task.id, process.run(task)))
+            except LostWorker as lost:
+                self._process = None
+                self._happened.put(Lost(task.id, str(lost)))
+
+    def stop(self) -> None:
+        """Interrupt what the process does; one that does nothing ends."""
+        if self._process is not None:
+            self._process.terminate()
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()

@@ -1,0 +1,110 @@
+"""Cells as tasks of a Ray cluster: an existing one, or one that is started on this machine for as long as it takes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import ray
+from ray.exceptions import RayError, RayTaskError, RuntimeEnvSetupError, TaskUnschedulableError
+
+from normbench_cli import interrupts, paths
+from normbench_cli.errors import NormbenchError, first_sentence
+from normbench_cli.experiments.executors.choice import Choice, PerRun
+from normbench_cli.experiments.executors.protocol import Ended, Failed, Happening, Lost, Task, Work
+from normbench_cli.experiments.executors.worker import run_task
+
+GOODBYE_SECONDS = 20.0  # in which tasks that are cancelled record how their runs ended
+
+
+def make_executor(choice: Choice, _works: Sequence[Work]) -> RayExecutor:
+    return RayExecutor(choice)
+
+
+class RayExecutor:
+    """Every task asks for what a run takes; at most `jobs` of them are with Ray at a time, if that is given."""
+
+    def __init__(self, choice: Choice) -> None:
+        self._connected_here = not ray.is_initialized()
+        if self._connected_here:
+            connect(choice.address)
+        self.notices: Sequence[str] = [*unmet(choice.per_run), *shared_disk()]
+        self._most = choice.jobs
+        takes = choice.per_run
+        # a lost task comes back to the launcher, which submits it again
+        self._run: Any = ray.remote(run_task).options(num_cpus=takes.cpus, num_gpus=takes.gpus, max_retries=0)
+        self._waiting: list[Task] = []
+        self._tasks: dict[Any, str] = {}  # by reference to their outcome
+
+    def submit(self, tasks: Sequence[Task]) -> None:
+        self._waiting += tasks
+
+    def happenings(self, seconds: float) -> Sequence[Happening]:
+        self._fill()
+        ready, _ = ray.wait(list(self._tasks), num_returns=1, timeout=seconds)
+        if ready:
+            ready, _ = ray.wait(list(self._tasks), num_returns=len(self._tasks), timeout=0)
+        return [happening_of(self._tasks.pop(reference), reference) for reference in ready]
+
+    def _fill(self) -> None:
+        room = len(self._waiting) if self._most is None else max(0, self._most - len(self._tasks))
+        tasks, self._waiting = self._waiting[:room], self._waiting[room:]
+        for task in tasks:
+            self._tasks[self._run.remote(task)] = task.id
+
+    def close(self) -> None:
+        self._waiting.clear()
+        for reference in self._tasks:
+            ray.cancel(reference)
+        end = time.monotonic() + GOODBYE_SECONDS
+        while self._tasks and time.monotonic() < end:
+            for reference in ray.wait(list(self._tasks), num_returns=1, timeout=1)[0]:
+                self._tasks.pop(reference)
+        self._tasks.clear()
+        if self._connected_here:
+            self._connected_here = False
+            ray.shutdown()
+
+
+def connect(address: str | None) -> None:
+    """By `--address`, by RAY_ADDRESS, to a cluster that runs on this machine, or to a new one."""
+    try:
+        with interrupts.unchanged():
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
+    except (ConnectionError, RayError, RuntimeError, ValueError) as error:
+        where = address or "RAY_ADDRESS"
+        raise NormbenchError(
+            f"there is no Ray cluster at {where} ({first_sentence(error)})", "see `ray status`, or start it"
+        ) from error
+
+
+def happening_of(task: str, reference: Any) -> Happening:
+    """What a task that is over has come to."""
+    try:
+        return Ended(task, ray.get(reference))
+    except (RayTaskError, RuntimeEnvSetupError, TaskUnschedulableError) as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        return Failed(task, lines[-1])
+    except RayError as error:
+        return Lost(task, f"{type(error).__name__}: {first_sentence(error)}")
+
+
+def shared_disk() -> list[str]:
+    """What several machines need."""
+    machines = {node["NodeManagerHostname"] for node in ray.nodes() if node["Alive"]}
+    if len(machines) < 2:
+        return []
+    home = paths.home().absolute()
+    return [f"the cluster has {len(machines)} machines: all must see {home} and the database under the same names"]
+
+
+def unmet(takes: PerRun) -> list[str]:
+    """What no machine of the cluster has, as it is now."""
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    asked = {"CPU": takes.cpus or 0.0, "GPU": takes.gpus}
+    if any(all(node.get(name, 0.0) >= amount for name, amount in asked.items()) for node in nodes):
+        return []
+    words = " and ".join(f"{name} {amount:g}" for name, amount in asked.items() if amount)
+    return [f"no machine of the Ray cluster has {words} for a run; the cells wait until one has"]

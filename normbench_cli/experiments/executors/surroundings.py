@@ -1,0 +1,42 @@
+"""What has to be the same around a run on any machine: home, data, working folder, packages, the user's command.
+
+The home, with the checkpoints, must lie on a disk that all machines see under the same path.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from normbench_cli import paths
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """variables: of the environment.  path: where Python looks for modules.  argv: the command, recorded with runs."""
+
+    variables: Mapping[str, str]
+    folder: str
+    path: tuple[str, ...]
+    argv: tuple[str, ...]
+
+    def enter(self) -> None:
+        """Make this process like the one that launched the work, for good."""
+        os.environ.update(self.variables)
+        sys.argv = list(self.argv)
+        sys.path += [place for place in self.path if place not in sys.path]
+        with suppress(OSError):  # another machine need not have the folder
+            os.chdir(self.folder)
+        paths.set_compile_cache()
+
+
+def surroundings_here() -> Surroundings:
+    """Those of this process."""
+    chosen = {name: value for name, value in os.environ.items() if name.startswith("NORMBENCH_")}
+    chosen.pop("NORMBENCH_DB", None)  # may have a password; the database is named by the task
+    chosen |= {"NORMBENCH_HOME": str(paths.home().absolute()), "NORMBENCH_DATA": str(paths.data_root().absolute())}
+    return Surroundings(chosen, str(Path.cwd()), tuple(sys.path), tuple(sys.argv))

@@ -1,0 +1,98 @@
+"""What a worker does with a task, in whatever process on whatever machine it is.  Loads torch."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from normbench_cli import interrupts
+from normbench_cli.errors import NormbenchError
+from normbench_cli.experiments.events import Event, Notice
+from normbench_cli.experiments.executors.protocol import Outcome, Task, Work
+from normbench_cli.experiments.lifecycle import with_loss
+from normbench_cli.experiments.result import RunResult
+from normbench_cli.store import Store
+from normbench_cli.store.processes import is_alive
+from normbench_cli.store.reading import AnyRow
+from normbench_cli.store.tasks import TASK, run_of_task
+
+PATIENCE = 30.0  # seconds until a worker that was given up has gone
+
+
+def run_task(task: Task) -> Outcome:
+    """Run the cell, or go on with what an earlier worker has begun of it.  An interrupt is recorded and raised."""
+    task.surroundings.enter()
+    if task.threads is not None and torch.get_num_threads() != task.threads:
+        torch.set_num_threads(task.threads)
+    with interrupts.raised(), said() as notices:
+        try:
+            result = recorded_work(task, notices)
+        except Exception as error:  # whatever is wrong with one cell must not cost the others
+            work, why = task.work, f"{type(error).__name__}: {error}"
+            result = RunResult("", "failed", work.config, {}, why, fingerprint=work.fingerprint)
+    return Outcome(result, tuple(notices))
+
+
+def recorded_work(task: Task, notices: list[str]) -> RunResult:
+    def on_event(event: Event) -> None:
+        if isinstance(event, Notice):
+            notices.append(event.text)
+
+    with Store.open(task.db) as store:
+        store.labels[TASK] = task.id
+        # whoever shares a grid with others claims the cell `task.work.fingerprint` here, before anything is trained
+        return with_loss(what_is_left(task, store).run(store, on_event), store)
+
+
+def what_is_left(task: Task, store: Store) -> Work:
+    """The work, without what a worker that was lost has done of it."""
+    run = run_of_task(store, task.work.fingerprint, task.id)
+    if run is None:
+        return task.work
+    status: str = run.status
+    if status == "running":
+        wait_until_gone(run)
+        store.mark_interrupted([run])
+        status = "interrupted"
+    return task.work.again(run.id, status, store)
+
+
+def wait_until_gone(run: AnyRow) -> None:
+    """A worker that lost its launcher or its node may take a moment to end.  On another machine it cannot be seen."""
+    end, seen = time.monotonic() + PATIENCE, run.host == socket.gethostname() and run.pid != os.getpid()
+    while seen and is_alive(run.pid, run.process_started):
+        if time.monotonic() > end:
+            raise NormbenchError(f"run {run.id} is running, in process {run.pid} on {run.host}", "stop it first")
+        time.sleep(0.1)
+
+
+class Listener(logging.Handler):
+    """Keeps what is logged for the user."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._lines.append(record.getMessage())
+
+
+@contextmanager
+def said() -> Iterator[list[str]]:
+    """What normbench says in this block: nobody reads a worker's stderr."""
+    lines: list[str] = []
+    logger, listener = logging.getLogger("normbench_cli"), Listener(lines)
+    before = logger.propagate
+    logger.addHandler(listener)
+    logger.propagate = False
+    try:
+        yield lines
+    finally:
+        logger.removeHandler(listener)
+        logger.propagate = before

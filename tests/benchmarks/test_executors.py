@@ -1,0 +1,78 @@
+"""What an executor adds to a cell, and how much faster a grid is by several processes.
+
+Run alone, on a machine that does nothing else:
+
+    pytest -m benchmark tests/benchmarks/test_executors.py -s
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from normbench_cli.experiments.events import ignore
+from normbench_cli.experiments.executors.choice import Choice, PerRun
+from normbench_cli.experiments.executors.launch import run_works
+from normbench_cli.store import Store
+from tests.experiments.executors.napping import SECONDS, naps
+
+pytestmark = [pytest.mark.benchmark, pytest.mark.filterwarnings("ignore")]  # Ray's own
+ROOT = Path(__file__).parents[2]
+WORKERS = 2
+CELLS = {"local": 200, "ray": 200, "submitit": 24}  # a job of submitit starts Python and loads torch
+MOST_LOCALLY = 0.3
+
+
+@pytest.mark.parametrize("executor", CELLS)
+def test_what_an_executor_adds_to_a_cell(executor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds of a worker for each cell, beyond the cell's own tenth of a second; starting the workers is included."""
+    if executor != "local":
+        pytest.importorskip(executor)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    cells = naps(CELLS[executor])
+    began = time.perf_counter()
+    with Store.open() as store:
+        results = run_works(cells, Choice(executor, WORKERS, PerRun(cpus=1.0)), store, ignore)
+    seconds = time.perf_counter() - began
+    added = WORKERS * seconds / len(cells) - SECONDS
+    print(f"\n{executor}: {len(cells)} cells in {seconds:.1f} s by {WORKERS} workers, {added:.3f} s added to each")
+    assert [result.status for result in results] == ["finished"] * len(cells)
+    assert executor != "local" or added < MOST_LOCALLY
+
+
+GRID = ["--norm", "batchnorm,popnorm,augnorm:phi=1.5", "--seeds", "0-7", "--epochs", "2", "--tag", "speed"]
+
+
+def seconds_of(home: Path, *words: str) -> float:
+    """A command in a fresh home, with the kernels that an earlier one has compiled."""
+    environment = {**os.environ, "NORMBENCH_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    environment["TORCHINDUCTOR_CACHE_DIR"] = str(home.parent / "kernels")
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "normbench_cli", "train", *words, "-q"]
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - began
+
+
+def test_a_grid_of_24_cells_on_two_cores_is_half_as_fast_again_by_two_processes(tmp_path: Path) -> None:
+    for threads in (["--executor", "local", "--jobs", "1", "--per-run", "cpus=1"], []):  # a kernel is for its threads
+        seconds_of(tmp_path / f"first{len(threads)}", *GRID[:2], "--epochs", "1", "--seeds", "0,1", *threads)
+    plain = seconds_of(tmp_path / "plain", *GRID)
+    local = seconds_of(tmp_path / "local", *GRID, "--executor", "local", "--jobs", "2")
+    print(f"\n24 cells: one after the other {plain:.1f} s, two processes {local:.1f} s: {plain / local:.2f} times")
+    assert plain / local >= 1.5
+
+
+def test_processes_that_compile_the_same_kernels_wait_for_each_other(tmp_path: Path) -> None:
+    """Two cells of a kind begin together in an empty cache: against one cell alone, and one in a filled cache."""
+    words = ["--norm", "augnorm:phi=1.5", "--epochs", "1", "--executor", "local", "--per-run", "cpus=1"]
+    homes = {"alone": ["--seeds", "0"], "together": ["--seeds", "0,1"]}
+    for name, seeds in homes.items():
+        (tmp_path / name).mkdir()
+        cold = seconds_of(tmp_path / name / "cold", *words, *seeds)
+        warm = seconds_of(tmp_path / name / "warm", *words, *seeds)
+        print(f"\n{name}: cold {cold:.1f} s, warm {warm:.1f} s")
