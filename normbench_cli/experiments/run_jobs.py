@@ -1,4 +1,5 @@
-"""Running the jobs of a suite one after the other: training, resuming, scoring under attacks, describing data sets."""
+"""Running the jobs of a suite one after the other: training, resuming, scoring under attacks or pruned, describing
+data sets."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from normbench_cli import build
 from normbench_cli.device import pick_device
 from normbench_cli.experiments.data_facts import data_facts
 from normbench_cli.experiments.environment import environment
-from normbench_cli.experiments.evaluate import Conditions, evaluate_run
+from normbench_cli.experiments.evaluate import conditions_of, evaluate_run
 from normbench_cli.experiments.events import Callback, RunEnded, RunStarted
 from normbench_cli.experiments.grid import train_cell
 from normbench_cli.experiments.jobs import Job, data_fingerprint
@@ -51,7 +52,7 @@ def run_job(job: Job, scale: str, store: Store, on_event: Callback) -> RunResult
     else:
         result = recorded_result(job.run_id, store)
     if job.unmeasured and result.status == "finished":
-        evaluate_run(result.id, Conditions(job.unmeasured), store, device=job.config.device, on_event=on_event)
+        evaluate_run(result.id, conditions_of(job.unmeasured), store, device=job.config.device, on_event=on_event)
     return result
 
 
