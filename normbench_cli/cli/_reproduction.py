@@ -87,9 +87,9 @@ def stem_of(suites: Sequence[Suite], scale: Scale) -> str:
 
 def show(document: Document, plan: Plan, missing: Mapping[Place, str], common: Common) -> None:
     if common.json:
-        claims, still_open, cells = parted(document.records, "claim", "open_runs")
-        told = {"missing": missing_json(missing), "cells": cells, "claims": claims, "open": still_open}
-        print_json(plan_json(plan) | told)
+        claims, answers, open_runs, cells = parted(document.records, "claim", "answer", "open_runs")
+        told = {"missing": missing_json(missing), "cells": cells, "claims": claims, "answers": answers}
+        print_json(plan_json(plan) | told | {"open": open_runs})
         return
     print_document(document)
     for reason, count in Counter(missing.values()).items():

@@ -1,4 +1,4 @@
-"""normbench eval: score finished runs' checkpoints again, clean, attacked and corrupted, and record the scores."""
+"""normbench eval: score finished runs' checkpoints again (clean, attacked, corrupted, pruned) and record the scores."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from normbench_cli.cli._options import Common, Settings, common_options, complet
 from normbench_cli.cli._output import echo, print_json, print_table
 from normbench_cli.cli._tables import EMPTY, percent, setting_cells
 from normbench_cli.errors import EXIT_OK
+from normbench_cli.experiments.pruning import CRITERIA, Pruning
 from normbench_cli.registry import ATTACKS, CORRUPTIONS
 from normbench_cli.registry.trust import allow_packages
 
 if TYPE_CHECKING:
     from normbench_cli.corruptions.cases import CorruptionCase
     from normbench_cli.experiments.result import RunResult
+
+PRUNED = "accuracy by the share of channels kept, not trained again"
 
 
 @config_options({"Device and speed": ("device",)})
@@ -46,13 +49,25 @@ def evaluate(
             rich_help_panel="What is measured",
         ),
     ] = None,
+    prune: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--prune",
+            metavar="SPEC,...",
+            help="Prune channels, without training again: gamma:keep=0.9/0.5 (those with the largest |gamma| stay), "
+            "alive (by what gamma and beta leave of the activation), random. Without keep: nine shares.",
+            autocompletion=completion(lambda: list(CRITERIA)),
+            rich_help_panel="What is measured",
+        ),
+    ] = None,
     force: _options.OtherData = False,
     allow: _options.Allow = None,
     *,
     settings: Settings,
     common: Common,
 ) -> int:
-    """Score a finished run's checkpoint on the test set, clean, attacked and corrupted, and record the scores.
+    """Score a finished run's checkpoint on the test set, clean, attacked, corrupted and pruned, and record
+    the scores.
 
     Examples:
       normbench eval d322c4f1 --attack gaussian --attack bim:eps=0.01/0.03
@@ -62,7 +77,7 @@ def evaluate(
     from normbench_cli.experiments import evaluate as use_case
 
     allow_packages(allow or [])
-    conditions = use_case.parse_conditions(attack or [], corruption or [])
+    conditions = use_case.parse_conditions(attack or [], corruption or [], prune or [])
     cases = conditions.corruptions
     with (
         store.Store.open(common.db, create=False) as opened,
@@ -78,6 +93,9 @@ def evaluate(
     for result in results if cases else ():
         echo("")
         print_table(corruption_rows(result, cases), title=f"run {result.id}: error at each severity")
+    if conditions.prunings:
+        echo("")
+        print_table([row for result in results for row in pruning_rows(result, conditions.prunings)], title=PRUNED)
     return EXIT_OK
 
 
@@ -112,4 +130,16 @@ def corruption_rows(result: RunResult, cases: Sequence[CorruptionCase]) -> list[
             counted = metrics[f"test/corruptions_in_mean{condition}"]
             name = f"mean of {counted:.0f}" + (f", {group}" if group else "")
             rows[name] = {"corruption": name, "mean": percent(mean)}
+    return list(rows.values())
+
+
+def pruning_rows(result: RunResult, prunings: Sequence[Pruning]) -> list[dict[str, str]]:
+    """A row for each way to choose channels, a column for each share of them that is kept."""
+    shares = sorted({pruning.keep for pruning in prunings}, reverse=True)
+    rows: dict[tuple[str, int], dict[str, str]] = {}
+    for pruning in prunings:
+        name = pruning.by + (f" {pruning.draw}" if pruning.draw else "")
+        empty = {"run": result.id, "pruned by": name} | {f"{share:g}": EMPTY for share in shares}
+        row = rows.setdefault((pruning.by, pruning.draw), empty)
+        row[f"{pruning.keep:g}"] = percent(result.metrics[f"test/accuracy@{pruning}"])
     return list(rows.values())

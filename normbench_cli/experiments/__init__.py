@@ -6,7 +6,8 @@ and prints nothing.  The functions of ``import normbench_cli as nb`` stand besid
     plan.py         plan_grid: the cells of a grid and what is recorded of each, before anything is launched
     grid.py         train, run_grid: training of the cells that are due
     train.py        train_run, resume_run: one run, recorded as it goes; checkpoints.py saves its checkpoints
-    evaluate.py     evaluate, evaluate_runs: checkpoints scored again, clean, attacked, corrupted
+    evaluate.py     evaluate, evaluate_runs: checkpoints scored again, clean, attacked, corrupted, pruned
+                    pruning.py: which channels go; pruned.py: the scores without them
     profile.py      profile, plan_profile, run_profile: time and memory of norms; profiling/ is how it is done
     dry_run.py      dry_run: what a training would be and take; norm_layers.py lists the norm layers of a model
     load_model.py   load_model: a trained network; trained.py reads it from its checkpoint

@@ -1,13 +1,20 @@
-"""Images of a test set under a corruption."""
+"""Images of a test set under a corruption, and the scores on them."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 import torch
 from torch import Tensor, nn
 
-from normbench_cli.corruptions.base import Corruption
+from normbench_cli.corruptions.base import SEVERITIES, Corruption
+from normbench_cli.corruptions.cases import CorruptionCase
 from normbench_cli.datasets._images.batches import Standardize
+from normbench_cli.engine.evaluate import score_each
 from normbench_cli.engine.protocols import ImageData
+from normbench_cli.engine.training import Training
+from normbench_cli.registry import CORRUPTIONS
 
 
 class Corrupted:
@@ -24,3 +31,31 @@ class Corrupted:
         corrupted = self._corruption(pixels, self._next)
         self._next += len(x)
         return torch.empty_like(x).copy_(self._standardize(corrupted))  # keeps the memory format of x
+
+
+def score_corrupted(training: Training, data: ImageData, cases: Sequence[CorruptionCase]) -> dict[str, float]:
+    """Scores under one corruption at some severities, and if these are all of them, the mean error over them."""
+    corrupted = [Corrupted(CORRUPTIONS.build(case.spec), data, training.device) for case in cases]
+    metrics: dict[str, float] = {}
+    errors: dict[int, float] = {}
+    for case, scores in zip(cases, score_each(training, training.test, corrupted), strict=True):
+        metrics |= {f"test/{name}@{case.spec}": value for name, value in scores.items()}
+        errors[case.severity] = 1 - scores["accuracy"]
+    if len(errors) == len(SEVERITIES):
+        metrics[f"test/corruption_error@{cases[0].kind}"] = fmean(errors.values())
+    return metrics
+
+
+def mean_errors(errors: Mapping[CorruptionCase, float]) -> dict[str, float]:
+    """For each group with more than one corruption: the mean error over them, and how many they are.
+
+    errors: of the corruptions that were measured at all severities, each under one of its cases.
+    """
+    metrics: dict[str, float] = {}
+    for group in dict.fromkeys(case.group for case in errors):
+        counted = [error for case, error in errors.items() if case.group == group and case.in_mean]
+        if len(counted) > 1:
+            where = f"@{group}" if group else ""
+            metrics[f"test/mean_corruption_error{where}"] = fmean(counted)
+            metrics[f"test/corruptions_in_mean{where}"] = len(counted)
+    return metrics

@@ -1,25 +1,26 @@
-"""Scoring the checkpoints of finished runs again: clean, attacked and corrupted.  The metrics are added to the runs."""
+"""Scoring the checkpoints of finished runs again: clean, attacked, pruned, corrupted.  Runs receive the metrics."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from statistics import fmean
 
 from normbench_cli import build
 from normbench_cli.attacks.protocols import ClipsInputs
-from normbench_cli.corruptions.base import SEVERITIES
+from normbench_cli.config import RunConfig
 from normbench_cli.corruptions.cases import CorruptionCase, parse_cases
 from normbench_cli.device import device_name, naming_what_is_not_deterministic
 from normbench_cli.engine.damaged_files import new_damage
 from normbench_cli.engine.evaluate import score, score_each
 from normbench_cli.engine.protocols import ImageData
 from normbench_cli.engine.training import Training
-from normbench_cli.experiments.corrupted import Corrupted
+from normbench_cli.experiments.corrupted import mean_errors, score_corrupted
 from normbench_cli.experiments.environment import accelerator_facts
 from normbench_cli.experiments.events import Callback, CasesStarted, Notice, ignore
+from normbench_cli.experiments.pruned import scores_pruned
+from normbench_cli.experiments.pruning import Pruning, check_prunings, parse_prunings, pruning_of
 from normbench_cli.experiments.recorded import Packages, with_own_packages
 from normbench_cli.experiments.result import RunResult, run_id_of
 from normbench_cli.experiments.same_data import changed_sources, check_data
@@ -37,6 +38,7 @@ class Conditions:
     attacks: tuple[str, ...] = ()
     corruptions: tuple[CorruptionCase, ...] = ()
     notes: tuple[str, ...] = ()
+    prunings: tuple[Pruning, ...] = ()
 
 
 def evaluate(
@@ -44,13 +46,14 @@ def evaluate(
     *,
     attacks: str | Iterable[str] = (),
     corruptions: str | Iterable[str] = (),
+    prunings: str | Iterable[str] = (),
     device: str = "auto",
     force: bool = False,
     allow: Packages = (),
     db: str | None = None,
     on_event: Callback = ignore,
 ) -> RunResult:
-    """Score a finished run's checkpoint: clean, under attacks, on corrupted images.  The metrics are added to the run.
+    """Score a finished run's checkpoint: clean, attacked, corrupted, pruned.  The metrics are added to the run.
 
     run: an id, the first digits of one, or a result of `train`.  force: also on other data than those of the run, under
     the same name, which is recorded as a remark.  allow: packages that the run may load for components that are not
@@ -58,7 +61,7 @@ def evaluate(
 
     >>> nb.evaluate("d322c4f1", attacks=["gaussian", "bim:eps=0.01/0.03"], corruptions="fog").metrics
     """
-    conditions = parse_conditions(as_list(attacks), as_list(corruptions))
+    conditions = parse_conditions(as_list(attacks), as_list(corruptions), as_list(prunings))
     allowed = with_own_packages(run, allow)
     with Store.open(db, create=False) as store:
         (result,) = evaluate_runs(
@@ -71,14 +74,23 @@ def as_list(specs: str | Iterable[str]) -> list[str]:
     return [specs] if isinstance(specs, str) else list(specs)
 
 
-def parse_conditions(attacks: Iterable[str] = (), corruptions: Iterable[str] = ()) -> Conditions:
+def parse_conditions(
+    attacks: Iterable[str] = (), corruptions: Iterable[str] = (), prunings: Iterable[str] = ()
+) -> Conditions:
     """Specs as a command takes them (lists with commas, several values with slashes) -> conditions, each once."""
     written = [one for text in attacks for spec in split_list(text) for one in expand(spec)]
     specs = tuple(dict.fromkeys(map(ATTACKS.canonical, written)))
     for spec in specs:
         ATTACKS.build(spec)
     cases, notes = parse_cases(corruptions)
-    return Conditions(specs, tuple(cases), tuple(notes))
+    return Conditions(specs, tuple(cases), tuple(notes), parse_prunings(prunings))
+
+
+def conditions_of(specs: Iterable[str]) -> Conditions:
+    """Of what metrics name after @: attacks and prunings."""
+    found = {spec: pruning_of(spec) for spec in specs}
+    prunings = tuple(pruning for pruning in found.values() if pruning)
+    return Conditions(tuple(spec for spec in found if not found[spec]), prunings=prunings)
 
 
 def evaluate_runs(
@@ -116,6 +128,7 @@ def check_run(
 ) -> str:
     """Raise an error for what cannot work, before anything is measured.  The result says if the data are others."""
     config, run = config_of_finished(run_id, store, allow), store.find(run_id)
+    check_prunings(config, conditions.prunings)
     other_data = check_data(run, config, force=force, on_event=on_event)
     for notice in changed_sources(run, config):
         on_event(notice)
@@ -149,7 +162,7 @@ def evaluate_run(
         with build.flags_of(config), naming_what_is_not_deterministic():
             if facts := accelerator_facts(training.device):
                 store.add_remark(run_id, f"scored on {device_name(training.device)}: {json.dumps(facts)}")
-            score_and_record(run_id, training, build.load_images(config.data), conditions, store, found, on_event)
+            score_and_record(run_id, config, training, conditions, store, found, on_event)
     except KeyboardInterrupt as stopped:
         if found:
             raise Interrupted(f"interrupted; {len(found)} scores are already recorded with run {run_id}") from stopped
@@ -159,15 +172,15 @@ def evaluate_run(
 
 def score_and_record(
     run_id: str,
+    config: RunConfig,
     training: Training,
-    data: ImageData,
     conditions: Conditions,
     store: Store,
     found: dict[str, float],
     on_event: Callback,
 ) -> None:
     """found: receives what is recorded."""
-    for metrics in metrics_in_parts(training, data, conditions, on_event):
+    for metrics in metrics_in_parts(training, config, conditions, on_event):
         with held_back():
             store.record(run_id, metrics, epoch=None, step=training.steps)
             found |= metrics
@@ -176,14 +189,17 @@ def score_and_record(
 
 
 def metrics_in_parts(
-    training: Training, data: ImageData, conditions: Conditions, on_event: Callback
+    training: Training, config: RunConfig, conditions: Conditions, on_event: Callback
 ) -> Iterator[dict[str, float]]:
-    """The metrics in parts that are complete in themselves: clean with attacks, each corruption, means over them."""
+    """The metrics in complete parts: clean with attacks, each pruning, each corruption, means over corruptions."""
+    data = build.load_images(config.data)
     metrics = {f"test/{name}": value for name, value in score(training, training.test).items()}
     clean = metrics["test/accuracy"]
     for spec in conditions.attacks:
         metrics |= score_attacked(training, data, spec, clean)
     yield metrics
+    if conditions.prunings:
+        yield from scores_pruned(training, config, conditions.prunings, clean)
     errors: dict[CorruptionCase, float] = {}
     for kind, same_kind in groupby(conditions.corruptions, key=lambda case: case.kind):
         cases = list(same_kind)
@@ -194,34 +210,6 @@ def metrics_in_parts(
         yield metrics
     if means := mean_errors(errors):
         yield means
-
-
-def score_corrupted(training: Training, data: ImageData, cases: Sequence[CorruptionCase]) -> dict[str, float]:
-    """Scores under one corruption at some severities, and if these are all of them, the mean error over them."""
-    corrupted = [Corrupted(CORRUPTIONS.build(case.spec), data, training.device) for case in cases]
-    metrics: dict[str, float] = {}
-    errors: dict[int, float] = {}
-    for case, scores in zip(cases, score_each(training, training.test, corrupted), strict=True):
-        metrics |= {f"test/{name}@{case.spec}": value for name, value in scores.items()}
-        errors[case.severity] = 1 - scores["accuracy"]
-    if len(errors) == len(SEVERITIES):
-        metrics[f"test/corruption_error@{cases[0].kind}"] = fmean(errors.values())
-    return metrics
-
-
-def mean_errors(errors: Mapping[CorruptionCase, float]) -> dict[str, float]:
-    """For each group with more than one corruption: the mean error over them, and how many they are.
-
-    errors: of the corruptions that were measured at all severities, each under one of its cases.
-    """
-    metrics: dict[str, float] = {}
-    for group in dict.fromkeys(case.group for case in errors):
-        counted = [error for case, error in errors.items() if case.group == group and case.in_mean]
-        if len(counted) > 1:
-            where = f"@{group}" if group else ""
-            metrics[f"test/mean_corruption_error{where}"] = fmean(counted)
-            metrics[f"test/corruptions_in_mean{where}"] = len(counted)
-    return metrics
 
 
 def score_attacked(training: Training, data: ImageData, spec: str, clean: float) -> dict[str, float]:

@@ -15,6 +15,7 @@ from typing import Literal
 from normbench_cli.config import RunConfig
 from normbench_cli.experiments.identity import data_digest, fingerprints
 from normbench_cli.experiments.plan import newest_runs
+from normbench_cli.experiments.pruning import pruning_of
 from normbench_cli.registry import ATTACKS
 from normbench_cli.store import Store
 from normbench_cli.store.errors import NoDatabase
@@ -29,8 +30,9 @@ Work = Literal["", "train", "resume", "evaluate", "describe"]  # what is left to
 class Job:
     """A run that cells of suites need.
 
-    describes: the data set that it describes instead of training.  attacks: specs that the model is scored under.
-    status, run_id: of the recorded run.  work: what is left to do; unmeasured: the attacks that are.
+    describes: the data set that it describes instead of training.  attacks: what the model is scored under: attacks and
+    prunings, as metrics name them.
+    status, run_id: of the recorded run.  work: what is left to do; unmeasured: the attacks and prunings that are.
     """
 
     config: RunConfig
@@ -88,8 +90,10 @@ def data_fingerprint(spec: str) -> str:
 
 
 def attacks_of(metric: str) -> tuple[str, ...]:
-    """The attack that a metric such as `test/accuracy@bim` is measured under; other conditions are no attacks."""
+    """The attack or pruning that a metric such as `test/accuracy@bim` is measured under, if there is one."""
     condition = parse_metric(metric).condition
+    if pruning := pruning_of(condition):
+        return (str(pruning),)
     return (ATTACKS.canonical(condition),) if condition.partition(":")[0] in ATTACKS.entries else ()
 
 

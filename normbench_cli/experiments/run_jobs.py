@@ -1,5 +1,5 @@
-"""Running the jobs of a suite, one after the other or by workers: training, resuming, scoring under attacks, describing
-data sets."""
+"""Running the jobs of a suite, one after the other or by workers: training, resuming, scoring under attacks or
+pruned, describing data sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from normbench_cli.config import RunConfig
 from normbench_cli.device import pick_device
 from normbench_cli.experiments.data_facts import data_facts
 from normbench_cli.experiments.environment import environment
-from normbench_cli.experiments.evaluate import Conditions, evaluate_run
+from normbench_cli.experiments.evaluate import conditions_of, evaluate_run
 from normbench_cli.experiments.events import Callback, RunEnded, RunStarted
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.executors.launch import run_works
@@ -61,7 +61,7 @@ def run_job(job: Job, scale: str, store: Store, on_event: Callback) -> RunResult
     else:
         result = recorded_result(job.run_id, store)
     if job.unmeasured and result.status == "finished":
-        evaluate_run(result.id, Conditions(job.unmeasured), store, device=job.config.device, on_event=on_event)
+        evaluate_run(result.id, conditions_of(job.unmeasured), store, device=job.config.device, on_event=on_event)
     return result
 
 

@@ -15,4 +15,5 @@ solver.py      metrics of layers with a solver or a learned phi, from what `norm
 exact_median.py what solvers are measured against; data_families.py the data on which they are
 trace.py       a trace of torch's profiler in which layers have names
 probes.py      norms of weights, a channel of a batch norm, drift of running statistics, the gap between modes
+pruning.py     channels of a trained network ranked by gamma and beta, and set to zero
 """

@@ -13,12 +13,14 @@ from normbench_cli.store import Store
 from normbench_cli.store.metric_names import MetricName, parse_metric
 from normbench_cli.store.queries import metrics_frame
 
+WITHOUT_EFFECT = {"keep": 1.0}  # of parameters that have none elsewhere than at 0: the share of channels kept
+
 
 def by_strength(store: Store, runs: pd.DataFrame, name: str) -> tuple[pd.DataFrame, str]:
     """Columns group, at, value; and the parameter that `at` holds.
 
     The points are the metric `name` under its own condition, such as `bim`, and under all conditions that differ from
-    it in one parameter.  The clean score is at 0, where a disturbance has no effect.
+    it in one parameter.  The clean score is where a disturbance has no effect: at 0, or where all channels are kept.
     """
     wanted = parse_metric(name)
     component, fixed = split_spec(wanted.condition)
@@ -37,7 +39,7 @@ def by_strength(store: Store, runs: pd.DataFrame, name: str) -> tuple[pd.DataFra
     (parameter,) = varying
     default = default_strength(component, parameter)
     strengths = {full: float(dict(params).get(parameter, default)) for full, params in params_of.items()}
-    strengths[str(MetricName(wanted.split, wanted.name, ""))] = 0.0
+    strengths[str(MetricName(wanted.split, wanted.name, ""))] = WITHOUT_EFFECT.get(parameter, 0.0)
     found = latest[latest["metric"].isin(strengths)].merge(runs[["id", "group"]], left_on="run_id", right_on="id")
     return found.assign(at=found["metric"].map(strengths))[["group", "at", "value"]], parameter
 

@@ -15,7 +15,7 @@ from normbench_cli.suites.read_claims import Claim, read_claims
 from normbench_cli.suites.suite import Suite
 
 FOLDER = Path(__file__).parent
-STUDIES = ("popnorm-setting",)  # of what papers leave open: no tables of a paper, and run only if they are named
+STUDIES = ("popnorm-setting", "questions")  # of what papers leave open: no tables of theirs, run only if named
 
 
 @cache

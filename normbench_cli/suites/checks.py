@@ -11,11 +11,12 @@ from normbench_cli.registry.spec import suggest
 
 Table = Mapping[str, Any]
 TEXT, TEXTS, NUMBER = (str, "text"), (list, "a list of texts"), (int | float, "a number")
-WORDS = ("metric", "curve", "unit", "reported", "note", "title", "paper", "place", *REGISTRIES)
+WORDS = ("metric", "curve", "unit", "reported", "note", "panel", "title", "paper", "place", *REGISTRIES)
 EXPECTED: dict[str, tuple[Any, str]] = dict.fromkeys(WORDS, TEXT) | {
     "notes": TEXTS,
     "marks": TEXTS,
     "n": NUMBER,
+    "at": NUMBER,
     "value": NUMBER,
 }
 

@@ -1,10 +1,13 @@
 """Reading a suite from TOML.  Errors name the file, the key and the nearest right one.
 
     title, paper, place                     what it is
-    metric, sd, curve, unit, reported, n    of every cell, unless its row, its column or the cell itself says otherwise
+    metric, sd, curve, unit, reported, n    of every cell, unless its row, its column or the cell itself says otherwise;
+                                            {at} in a metric stands for the cell's `at`
+    at, panel                               the cell's place in the figures of a question
     over                                    what the spread is over: seeds or folds
     seeds, note, notes
     [settings]                              of every run
+    [question]                              what the rows are compared for; see question.py
     [rows], [columns]                       label -> settings, and any of the second line
     [published.ROW]                         column -> a number, or a table with value, sd, marks, settings, ...
     [marks.NAME]                            kind and note of the cells that bear the mark
@@ -22,15 +25,16 @@ from typing import Any
 
 from normbench_cli.config import FIELDS, make_config
 from normbench_cli.errors import NormbenchError, UsageError
-from normbench_cli.registry.spec import suggest
+from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.registry.trust import recorded_in
 from normbench_cli.seeds import parse_seeds
 from normbench_cli.suites.checks import Table, check_keys, check_table, check_types
+from normbench_cli.suites.question import check_places, read_question
 from normbench_cli.suites.suite import KINDS, OF_DATA, Cell, Published, Suite
 
-OF_A_CELL = ("metric", "sd", "curve", "unit", "reported", "n", "note")
+OF_A_CELL = ("metric", "sd", "curve", "unit", "reported", "n", "note", "at", "panel")
 TOP = (*OF_A_CELL, "title", "paper", "place", "over", "seeds", "notes")
-TABLES = ("settings", "rows", "columns", "published", "marks", "scales")
+TABLES = ("settings", "question", "rows", "columns", "published", "marks", "scales")
 PUBLISHED = ("value", "sd", "marks")
 SETTINGS = tuple(name for name in FIELDS if name not in ("seed", "tag", "note"))
 
@@ -46,6 +50,9 @@ def read_suite(path: Path, name: str) -> Suite:
     cells = list(make_cells(content, rows, columns, where))
     for cell in cells:
         check_cell(cell, where)
+    question = read_question(content["question"], columns, f"{where}: question") if "question" in content else None
+    if question:
+        check_places(question, ((cell.column, cell.at) for cell in cells), f"{where}: question")
     return Suite(
         name=name,
         title=content.get("title", name),
@@ -57,6 +64,7 @@ def read_suite(path: Path, name: str) -> Suite:
         unit=content.get("unit", ""),
         notes=tuple(content.get("notes", ())),
         scales=content.get("scales", {}),
+        question=question,
     )
 
 
@@ -135,7 +143,7 @@ def make_cell(
 ) -> Cell:
     printed = {key: own.pop(key) for key in PUBLISHED if key in own} if own is not None else None
     values = {**values, **(own or {})}
-    metric = values.get("metric", "")
+    metric = values.get("metric", "").replace("{at}", format_value(values.get("at")))
     if not metric:
         raise UsageError(f"{where}: the cell of {row} and {column} has no metric", 'write metric = "test/accuracy"')
     of_data = metric.startswith(OF_DATA)
@@ -147,6 +155,8 @@ def make_cell(
         sd="" if of_data else values.get("sd", ""),
         curve="" if of_data else values.get("curve", ""),
         unit=values.get("unit", ""),
+        at=values.get("at"),
+        panel=values.get("panel", ""),
         published=None if printed is None else make_published(printed, values, marks, f"{where}: {row}, {column}"),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -47,7 +47,7 @@ class Scale:
         if self.name == "short":
             changes = shortened(paper, self.fraction)
         if self.name == "smoke":
-            changes = stand_ins(paper)
+            changes = stand_ins(paper, kept=cell.settings.keys() & {"batch_size"})
         own = {key: value for key, value in suite.scales.get(self.name, {}).items() if key != "seeds"}
         settings = over(over(cell.settings, changes), own) | {"seed": seed}
         return config_of(frozenset(settings.items()), f"suite {suite.name}")
@@ -90,9 +90,13 @@ def shortened(config: RunConfig, fraction: float) -> dict[str, int]:
     return {"epochs": max(1, round((config.epochs or 1) * fraction))}
 
 
-def stand_ins(config: RunConfig) -> dict[str, Any]:
-    """The data set and network that stand in for a paper's, and a schedule of few steps."""
-    found: dict[str, Any] = dict(smoke()["graphs" if config.folds else "images"])
+def stand_ins(config: RunConfig, kept: Collection[str] = ()) -> dict[str, Any]:
+    """The data set and network that stand in for a paper's, and a schedule of few steps.
+
+    kept: what stays as the suite has it; a suite that names batch sizes compares them.
+    """
+    short = smoke()["graphs" if config.folds else "images"]
+    found: dict[str, Any] = {name: value for name, value in short.items() if name not in kept}
     registries: dict[str, Registry[Any]] = {"data": DATASETS, "model": MODELS}
     for name, registry in registries.items():
         spec = getattr(config, name)

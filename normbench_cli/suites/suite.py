@@ -8,10 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from normbench_cli.suites.question import Question
+
 OF_DATA = "data/"  # metrics that begin so describe a data set: nothing is trained for them
 
 Kind = Literal["", "blank", "misaligned", "suspect"]
 KINDS: tuple[Kind, ...] = ("", "suspect", "misaligned", "blank")  # the later, the less a number can be compared
+OF_FIGURES = ("at", "panel")  # of a cell
 
 
 class Place(NamedTuple):
@@ -46,6 +49,7 @@ class Cell:
     """A cell: the settings that its runs have in the paper, the metric that is its number, and the published one.
 
     sd: the metric of the spread over folds; empty where the spread is that over seeds.
+    at: the place on the axis of a question's figure; panel: which of several such figures.
     """
 
     row: str
@@ -56,6 +60,8 @@ class Cell:
     curve: str = ""
     unit: str = ""
     published: Published | None = None
+    at: float | None = None
+    panel: str = ""
 
     @property
     def is_of_data(self) -> bool:
@@ -64,7 +70,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Suite:
-    """A table or a figure.  seeds: those of the paper's protocol.  scales: settings for `short` and `smoke`."""
+    """A table or a figure.  seeds: those of the paper's protocol.  scales: settings for `short` and `smoke`.
+    question: what the rows are compared for, where no paper says which is best."""
 
     name: str
     title: str
@@ -76,6 +83,7 @@ class Suite:
     unit: str = ""
     notes: Sequence[str] = ()
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    question: Question | None = None
 
     @property
     def rows(self) -> list[str]:
@@ -86,7 +94,8 @@ class Suite:
         return list(dict.fromkeys(cell.column for cell in self.cells))
 
     def digest(self) -> str:
-        """Sixteen hexadecimal digits over everything but the published numbers, which no measurement depends on."""
-        cells = [asdict(cell) | {"published": None} for cell in self.cells]
+        """Sixteen hexadecimal digits over what is measured: published numbers and figures have no part in it."""
+        cells = [{**asdict(cell), "published": None} for cell in self.cells]
+        cells = [{key: cell[key] for key in cell if key not in OF_FIGURES} for cell in cells]
         text = json.dumps([cells, self.seeds, self.scales], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -47,3 +47,14 @@ def test_an_unknown_attack_is_an_error_before_a_checkpoint_is_loaded(normbench: 
     ended = normbench("eval", "1234", "--attack", "bimm")
     assert (ended.code, ended.out) == (2, "")
     assert "did you mean 'bim'" in ended.err
+
+
+def test_pruning_is_a_table_with_a_column_for_each_share(normbench: RunCommand, run: dict[str, Any]) -> None:
+    ended = normbench("eval", run["id"], "--prune", "gamma,random:keep=1/0.5")
+    assert ended.code == 0, ended.err
+    head, *rows = ended.out.split("not trained again")[1].strip().splitlines()
+    assert head.split()[:6] == ["run", "pruned", "by", "1", "0.9", "0.8"]
+    assert [row.split()[1] for row in rows] == ["gamma", "random"]
+    wrong = normbench("eval", run["id"], "--prune", "gama")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "did you mean 'gamma'" in wrong.err

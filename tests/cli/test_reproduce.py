@@ -135,3 +135,18 @@ def test_wrong_usage_is_one_line(normbench: RunCommand, home: Path, words: list[
     assert (ended.code, ended.out) == (2, "")
     assert message in ended.err
     assert recorded_in(home) == []
+
+
+def test_pruned_networks_are_cells_and_a_question_is_answered(normbench: RunCommand, tmp_path: Path) -> None:
+    text = MINE[: MINE.index("[rows]")].replace('seeds = "0-1"', 'seeds = "0"') + (
+        '[question]\ntext = "Which is best?"\nequal = "all"\nalong = "share"\n'
+        '[rows]\nBN = { norm = "batchnorm" }\nLN = { norm = "layernorm" }\n'
+        "[columns]\nwhole = {}\nall = { at = 1 }\nhalf = { at = 0.5 }\n"
+    ).replace("{ at", '{ metric = "test/accuracy@prune:by=gamma,keep={at}", at')
+    (tmp_path / "pruned.toml").write_text(text)
+    told = json.loads(normbench("reproduce", "pruned.toml", "--scale", "full", "--json").out)
+    ours = {(cell["row"], cell["column"]): cell["ours"] for cell in told["cells"]}
+    assert [ours[row, "all"] for row in ("BN", "LN")] == [ours[row, "whole"] for row in ("BN", "LN")]
+    assert [run["left"] for run in told["runs"]] == ["", ""]
+    assert [answer["where"] for answer in told["answers"]] == ["whole", "all", "half", "mean over all of these"]
+    assert told["answers"][-1]["answer"].startswith("Cannot be told: with 1 comparison it takes at least 6 seeds, and")

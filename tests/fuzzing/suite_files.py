@@ -72,9 +72,16 @@ model = "mlp:width=8"
 iterations = 1
 batch_size = 64
 
+[question]
+text = "Which is best?"
+equal = "the rest"
+best = "score"
+along = "noise"
+columns = ["BN"]
+
 [rows]
-clean = {}
-noisy = { metric = "test/accuracy@gaussian", attack = "gaussian", note = "with noise" }
+clean = { at = 0 }
+noisy = { metric = "test/accuracy@gaussian", attack = "gaussian", note = "with noise", at = 1, panel = "noise" }
 
 [columns]
 BN = { norm = "batchnorm" }

@@ -64,3 +64,11 @@ def test_only_one_parameter_may_vary_the_others_must_be_fixed(store: Store) -> N
 def test_a_disturbance_that_was_not_measured_is_an_error(store: Store) -> None:
     with pytest.raises(NothingMeasured):
         points_of(store, "test/accuracy@snow")
+
+
+def test_of_pruning_all_channels_are_where_the_clean_score_stands(store: Store) -> None:
+    first = select_runs(store, ReportQuery()).runs["id"].iloc[0]
+    store.record(first, {f"test/accuracy@prune:by=gamma,keep={keep}": keep for keep in (0.1, 0.5)})
+    points = points_of(store, "test/accuracy@prune:by=gamma")
+    assert points["at"].tolist() == [0.1, 0.5, 1]
+    assert points["mean"].tolist() == pytest.approx([0.1, 0.5, 0.9])

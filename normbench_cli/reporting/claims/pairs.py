@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from normbench_cli.config import IDENTITY
 from normbench_cli.suites.read_claims import Settings
 
 BLOCK = ("act", "data", "model", "norm", "objective", "seed", "weight_decay")  # what may differ between runs of suites
@@ -29,9 +30,23 @@ def pairs(frame: pd.DataFrame, first: Settings, second: Settings) -> pd.DataFram
     """Columns a and b, a row for each pair, and the columns by which they are paired.  A pair of which one run diverged
     is left out."""
     block = block_of(frame, (first, second))
+    both = [accepts(frame, group) for group in (first, second)]
+    block += shared_settings(both[0], both[1], [name for name in IDENTITY if name not in {*block, *first, *second}])
     sides = [
-        accepts(frame, group).drop_duplicates(block)[[*block, "value"]].rename(columns={"value": name})
-        for name, group in (("a", first), ("b", second))
+        side.drop_duplicates(block)[[*block, "value"]].rename(columns={"value": name})
+        for name, side in zip(("a", "b"), both, strict=True)
     ]
     joined = sides[0].merge(sides[1], on=block) if block else sides[0].merge(sides[1], how="cross")
     return joined[np.isfinite(joined["a"]) & np.isfinite(joined["b"])]
+
+
+def shared_settings(a: pd.DataFrame, b: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """The settings that vary and of which the groups have values in common: they say which runs belong together.  One
+    in which the groups differ altogether, such as the learning rate of a norm's own, cannot."""
+    found = []
+    for name in names:
+        if name in a.columns and name in b.columns:
+            values = set(a[name]), set(b[name])
+            if values[0] & values[1] and len(values[0] | values[1]) > 1:
+                found.append(name)
+    return found

@@ -3,6 +3,8 @@
 cells.py       what the runs of each cell measured, without a look at the published numbers
 compare.py     a measured cell against the published one
 figures.py     the curves of suites that are figures
+scores.py, answers.py, questions.py
+               what a suite asks: the values that are compared, the answers, their sentence, table and figures
 run_times.py   how long the recorded runs took
 still_open.py  which runs of the papers' protocol are missing, and the hours that they take
 records.py     the numbers for CSV, JSON and parquet

@@ -12,6 +12,13 @@ from normbench_cli.reporting.head import make_head
 from normbench_cli.reporting.reproduction.cells import Measured, measure_cells
 from normbench_cli.reporting.reproduction.compare import NO_NUMBER, compare, number
 from normbench_cli.reporting.reproduction.figures import make_figures
+from normbench_cli.reporting.reproduction.questions import (
+    answer_records,
+    answers_table,
+    ask,
+    question_figures,
+    verdict_paragraph,
+)
 from normbench_cli.reporting.reproduction.records import Row, claim_records, records_of
 from normbench_cli.reporting.reproduction.run_times import RunTimes, mean_time, run_times
 from normbench_cli.reporting.reproduction.still_open import open_records, open_table, still_open
@@ -28,12 +35,18 @@ SCALES = {
     "short": "the paper's grid on a shortened schedule: {fraction:g} of its length",
     "smoke": "stand-ins for data and networks, a few steps: nothing here says anything about the paper",
 }
+SCALES_OF_A_QUESTION = {
+    "full": "the settings of the suite",
+    "short": "the suite on a shortened schedule: {fraction:g} of its length",
+    "smoke": "stand-ins for data and networks, a few steps: nothing here answers the question",
+}
 SCALES_OF_NO_PAPER = {
     "full": "the settings as they are written",
     "short": "a schedule that is shortened to {fraction:g} of its length",
     "smoke": "stand-ins for data and networks, a few steps",
 }
 LONGEST_REMARK = 20  # characters; longer ones stand below the table, once
+OF_A_PAPER = ("published", "difference", "in sd")  # columns that a question, which nobody has answered, does without
 COLUMNS = ("row", "column", "published", "ours", "difference", "in sd", "n", "s a run", "faithful", "remark")
 CLAIM_COLUMNS = ("claim", "where", "verdict", "test", "n")
 
@@ -57,9 +70,14 @@ def make_document(
     facts = environment_facts(store, ids)
     devices = sorted({str(one["device_name"]) for one in facts if one.get("device_name")})
     blocks: list[Table | Figure | Paragraph] = []
+    asked = {suite.name: ask(store, suite, scale, recorded, measured) for suite in suites if suite.question}
     for suite in suites:
+        if suite.name in asked:
+            blocks.append(verdict_paragraph(asked[suite.name]))
         blocks.append(suite_table(suite, scale, rows[suite.name], missing, times))
         blocks += make_figures(store, suite, recorded)
+        if suite.name in asked:
+            blocks += [answers_table(asked[suite.name]), *question_figures(asked[suite.name], measured)]
     if judged:
         blocks.append(claims_table(judged, scale))
     if found := still_open(suites, scale, recorded, times):
@@ -72,6 +90,7 @@ def make_document(
         records=[
             *records_of(rows, scale, times),
             *claim_records(judged, scale),
+            *answer_records(list(asked.values()), scale),
             *open_records(found, scale, devices),
         ],
     )
@@ -91,13 +110,15 @@ def suite_table(
     reasons = dict.fromkeys(reason for cell in cells for reason in reasons_of(suite, scale, cell, missing))
     sentences = [reason for reason in reasons if len(reason) > LONGEST_REMARK]
     remarks = {reason: f"not run ({number})" for number, reason in enumerate(sentences, start=1)}
+    shown = [number for number, name in enumerate(COLUMNS) if not (suite.question and name in OF_A_PAPER)]
+    found = [
+        row_cells(row, [remarks.get(reason, reason) for reason in reasons_of(suite, scale, row[0], missing)], times)
+        for row in rows
+    ]
     return Table(
         title=f"{suite.name}: {suite.title}" + (f" ({place})" if place else ""),
-        columns=COLUMNS,
-        rows=[
-            row_cells(row, [remarks.get(reason, reason) for reason in reasons_of(suite, scale, row[0], missing)], times)
-            for row in rows
-        ],
+        columns=[COLUMNS[number] for number in shown],
+        rows=[[cells[number] for number in shown] for cells in found],
         notes=[*notes_of(suite, scale, cells), *(f"{remark}: {reason}" for reason, remark in remarks.items())],
         keys=2,
     )
@@ -138,10 +159,14 @@ def published_text(published: Published | None) -> str:
 
 
 def notes_of(suite: Suite, scale: Scale, cells: Sequence[SuiteCell]) -> Iterator[str]:
-    words = (SCALES if suite.paper else SCALES_OF_NO_PAPER)[scale.name]
-    yield f"Scale {scale.name}: {words.format(fraction=scale.fraction)}."
+    words = SCALES if suite.paper else SCALES_OF_NO_PAPER
+    words = SCALES_OF_A_QUESTION if suite.question else words
+    yield f"Scale {scale.name}: {words[scale.name].format(fraction=scale.fraction)}."
     over = "folds (ddof=0)" if suite.over == "folds" else "seeds (ddof=1)"
-    yield f"± is the sd over {over}; `in sd` is the difference in units of the pooled sd, where both are known."
+    if suite.over == "seeds" and any(cell.sd for cell in cells):
+        over = "seeds (ddof=1), of cross-validations over folds (ddof=0)"
+    in_sd = "; `in sd` is the difference in units of the pooled sd, where both are known"
+    yield f"± is the sd over {over}{'' if suite.question else in_sd}."
     yield from cautions(scale.metric(cell) for cell in cells)
     yield from suite.notes
     notes = dict.fromkeys(cell.published.note for cell in cells if cell.published and cell.published.kind)
