@@ -1,7 +1,7 @@
 """What the luck of a search adds to the variance of the final runs' mean.
 
 A search chooses the trial with the best validation score.  With other validation examples and another seed it may
-choose another trial, of another accuracy.  If a whole tuning was repeated, the mean of its n final runs had the variance
+choose another trial, of another accuracy.  Over whole tunings, the mean of n final runs has the variance
 
     Var(true accuracy of the chosen trial) + sd over seeds^2 / n
 

@@ -1,12 +1,14 @@
-"""Write the learning curves of the newest tuning to curves.json, which was made once by
+"""Real learning curves, of tunings that were made once and recorded in curves.json:
 
-normbench tune --norm batchnorm,layernorm,popnorm --act sigmoid --model mlp --budget 32
-python -m tests.experiments.tuning.record_curves
+normbench tune --norm batchnorm,layernorm,popnorm --act sigmoid --model mlp --budget 24 --db three.db
+normbench tune --norm groupnorm,augnorm:phi=1.5 --act sigmoid --model mlp --budget 6 --db two.db
+python -m tests.experiments.tuning.record_curves three.db two.db
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -23,16 +25,22 @@ def recorded_curves() -> Curves:
     return curves
 
 
-def record() -> None:
-    with Store.open(write=False) as store:
+def curves_of(db: str) -> Curves:
+    """Of the newest tuning in a database."""
+    with Store.open(db, write=False) as store:
         tuning = read_tuning(store)
-        runs = {one.name: [trial.run for trial in one.trials] for one in tuning.contenders}
         frame = metrics_frame(store, tuning.runs, [tuning.metric], curve=True).sort_values("epoch")
     values = {run: part["value"].round(4).tolist() for run, part in frame.groupby("run_id")}
-    curves = {name: [values[run] for run in of_name] for name, of_name in runs.items()}
-    lines = [f'"{name}": [\n  ' + ",\n  ".join(map(json.dumps, rows)) + "\n]" for name, rows in curves.items()]
+    return {one.name: [values[trial.run] for trial in one.trials] for one in tuning.contenders}
+
+
+def record(databases: Sequence[str]) -> None:
+    found: dict[str, Sequence[Sequence[float]]] = {}
+    for db in databases:
+        found = dict(curves_of(db)) | found  # the first database with a norm counts
+    lines = [f'"{name}": [\n  ' + ",\n  ".join(map(json.dumps, rows)) + "\n]" for name, rows in found.items()]
     FILE.write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    record()
+    record(sys.argv[1:])
