@@ -69,10 +69,12 @@ def plausible_accuracies(scores: Array, noise: Array, draws: int, rng: np.random
     at = rng.choice(STEPS, draws, p=weight / weight.sum())
     center = mean[at] + rng.normal(0, precision[at].sum(axis=1) ** -0.5)
     kept = spread[at, None] ** 2 * precision[at]  # of a score's distance from the population's mean
-    return rng.normal(center[:, None] + kept * (scores - center[:, None]), np.sqrt(kept) * noise)
+    drawn: Array = rng.normal(center[:, None] + kept * (scores - center[:, None]), np.sqrt(kept) * noise)
+    return drawn
 
 
 def chosen(accuracies: Array, noise: Array, rng: np.random.Generator) -> Array:
     """The true accuracy of the trial that would be chosen, in each draw."""
     best = rng.normal(accuracies, noise).argmax(axis=1)
-    return accuracies[np.arange(len(accuracies)), best]
+    found: Array = accuracies[np.arange(len(accuracies)), best]
+    return found

@@ -13,6 +13,12 @@ from tests.experiments.tuning.simulated import Objective, replayed, search, tune
 TUNINGS = 200
 
 
+@pytest.fixture(autouse=True)
+def without_collections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """statsmodels collects garbage whenever it corrects p-values; over hundreds of tunings that takes a minute."""
+    monkeypatch.setattr("gc.collect", lambda: 0)
+
+
 @pytest.mark.slow
 def test_a_contender_under_two_names_is_a_tie_in_95_percent_of_tunings() -> None:
     """Their noise is independent in trials and final runs, so often two different settings are chosen."""

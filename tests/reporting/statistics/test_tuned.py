@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 
 import pytest
 from scipy.stats import t, ttest_rel
@@ -41,7 +42,7 @@ def test_the_test_with_luck_is_that_of_welch_and_satterthwaite() -> None:
 
 
 def test_differences_that_are_all_equal_are_judged_by_luck_alone() -> None:
-    same = {"a": seeds([0.91, 0.92]), "b": seeds([0.90, 0.91])}
+    same: dict[Hashable, dict[Hashable, float]] = {"a": {0: 0.91, 1: 0.92}, "b": {0: 0.90, 1: 0.91}}
     assert stand(same).is_tie("b")
     assert stand(same, {"a": 1e-4}).is_tie("b")
     assert not stand(same, {"a": 1e-8, "b": 1e-8}).is_tie("b")
