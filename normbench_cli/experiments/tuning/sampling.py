@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import optuna
 from optuna.distributions import BaseDistribution, FloatDistribution
-from optuna.trial import TrialState
+from optuna.trial import FrozenTrial, TrialState
 
 from normbench_cli.experiments.tuning.request import Pruner, Sampler
 from normbench_cli.experiments.tuning.space import Range, Space
@@ -21,7 +21,7 @@ from normbench_cli.experiments.tuning.space import Range, Space
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 SEED = 0  # of the samplers
 BLOCK = 32  # points that are drawn at a time
-REDUCTION = 2  # ASHA: one of so many trials goes on from the rung
+NEAR = 0.01  # a trial that is so little worse than the better half goes on, too
 STARTUP = 4  # the first trials of a contender, which the median rule does not stop
 
 
@@ -75,19 +75,34 @@ def distributions(space: Space) -> Mapping[str, BaseDistribution]:
     return {name: FloatDistribution(found.low, found.high, log=found.log) for name, found in space.items()}
 
 
+class BetterHalf(optuna.pruners.BasePruner):
+    """Asynchronous successive halving with one rung: of the trials that came to it the better half goes on, and
+    what is within a point of that half, because so much is noise."""
+
+    def __init__(self, rung: int) -> None:
+        self.rung = rung
+
+    def prune(self, study: optuna.Study, trial: FrozenTrial) -> bool:
+        if trial.last_step != self.rung:
+            return False
+        curves = [one.intermediate_values for one in study.get_trials(deepcopy=False)]
+        reached = sorted(curve[self.rung] for curve in curves if self.rung in curve)
+        return trial.intermediate_values[self.rung] < reached[len(reached) // 2] - NEAR
+
+
 def make_pruner(name: Pruner, epochs: int) -> optuna.pruners.BasePruner:
     """epochs: of a whole trial.
 
-    asha: asynchronous successive halving with one rung, in the middle of a trial, from which the better half goes on.
+    asha: see `BetterHalf`; its rung is in the middle of a trial.
     median: a trial is stopped when its best score so far is below the median of the earlier trials at that epoch; never
     in its first half.  Earlier rungs would save more; in simulations they stop the trial that would have won in every
     third search (docs/tune.md).
     """
-    middle = max(1, epochs // 2)
+    middle = -(-epochs // 2)
     if name == "median":
         return optuna.pruners.MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=middle)
     if name == "asha":
-        return optuna.pruners.SuccessiveHalvingPruner(min_resource=middle, reduction_factor=REDUCTION)
+        return BetterHalf(middle)
     return optuna.pruners.NopPruner()
 
 

@@ -8,6 +8,7 @@
 `multiple`  Holm's correction of a table of p-values
 `groups`    all groups of a table against a baseline, and which are no worse than the best
 `budgets`   the best score that a smaller search is expected to find, with a bootstrap interval
+`luck`      what the choice of a setting by noisy validation scores adds to the variance of the final runs
 `tuned`     contenders of a tuning: which is best on fresh seeds, in how wide a range of a setting
 `survival`  times until a score is reached, censored where it was not: Kaplan and Meier, the log-rank test
 `datasets`  wins and losses over data sets: the sign test; Friedman's test with Nemenyi's critical difference
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         sign_test,
     )
     from normbench_cli.reporting.statistics.groups import GroupComparisons, by_seed, compare_groups, compared
+    from normbench_cli.reporting.statistics.luck import luck_of_search
     from normbench_cli.reporting.statistics.multiple import holm
     from normbench_cli.reporting.statistics.paired import (
         LEVEL,
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
         log_rank,
         median_time,
     )
-    from normbench_cli.reporting.statistics.tuned import RobustRange, Standing, luck_of_search, robust_range, stand
+    from normbench_cli.reporting.statistics.tuned import RobustRange, Standing, robust_range, stand
 
 __all__ = [
     "LEVEL",
@@ -109,6 +111,7 @@ def __getattr__(name: str) -> object:
             budgets,
             datasets,
             groups,
+            luck,
             multiple,
             paired,
             power,
@@ -116,7 +119,7 @@ def __getattr__(name: str) -> object:
             tuned,
         )
 
-        modules = (aggregate, budgets, datasets, groups, multiple, paired, power, survival, tuned)
+        modules = (aggregate, budgets, datasets, groups, luck, multiple, paired, power, survival, tuned)
         return next(getattr(module, name) for module in modules if hasattr(module, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

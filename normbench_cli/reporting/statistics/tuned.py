@@ -7,7 +7,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-import numpy as np
 from scipy.special import stdtr
 
 from normbench_cli.reporting.statistics.groups import Seeds, best_group, paired
@@ -16,14 +15,16 @@ from normbench_cli.reporting.statistics.paired import LEVEL, NAN, Comparison, co
 
 POINT = 0.01  # one per cent of accuracy
 ROUNDING = 1e-9
-DRAWS = 4000  # of `luck_of_search`
+LUCK_DF = (
+    2  # degrees of freedom of an estimated luck; with more, equal contenders are called different too often (docs)
+)
 
 
 @dataclass(frozen=True)
 class Standing:
     """best: the contender with the best mean of its final runs, None if none has a value.
 
-    p: of each other, the test against the best that counts the luck of the search, see `luck_of_search`.  p_t: the
+    p: of each other, the test against the best that counts the luck of both searches, see `luck_test`.  p_t: the
     paired t-test of the final runs alone.  Both are after Holm's correction over all pairs of contenders, because which
     one is best is known only afterwards.  p_permutation: the sign-flip test of the final runs, not corrected.
     """
@@ -49,7 +50,7 @@ def stand(finals: Mapping[Hashable, Seeds], luck: Mapping[Hashable, float] | Non
     found = [compare_paired(*paired(finals[a], finals[b])) for a, b in pairs]
     tests = {
         "p": holm(
-            [with_luck(one, luck.get(a, 0.0) + luck.get(b, 0.0)) for (a, b), one in zip(pairs, found, strict=True)]
+            [with_luck(one, luck.get(a, 0.0), luck.get(b, 0.0)) for (a, b), one in zip(pairs, found, strict=True)]
         ),
         "p_t": holm([one.p_t for one in found]),
         "p_permutation": [one.p_permutation for one in found],
@@ -58,31 +59,27 @@ def stand(finals: Mapping[Hashable, Seeds], luck: Mapping[Hashable, float] | Non
     return Standing(best, **{test: {name: ps[number] for number, name in others} for test, ps in tests.items()})
 
 
-def with_luck(comparison: Comparison, variance: float) -> float:
-    """The two-sided p-value of t = d / sqrt(sd^2 / n + variance) with n - 1 degrees of freedom; without luck it is the
-    paired t-test."""
-    n, spread = comparison.n, comparison.sd**2 / comparison.n + variance
-    if n < 2 or not spread > 0:
-        return comparison.p_t
-    return float(2 * stdtr(n - 1, -abs(comparison.difference) / math.sqrt(spread)))
+def with_luck(found: Comparison, a: float, b: float) -> float:
+    """The two-sided p-value of a comparison of contenders whose searches add the variances a and b; without luck that
+    of the paired t-test."""
+    return luck_test(found.difference, found.sd, found.n, a, b) if a + b > 0 else found.p_t
 
 
-def luck_of_search(scores: Sequence[float], examples: int, sd: float) -> float:
-    """The variance that a search adds to the mean of the final runs: with another validation set another setting might
-    have been chosen.
+def luck_test(difference: float, sd: float, n: int, a: float, b: float) -> float:
+    """The two-sided p-value of t = difference / sqrt(sd^2 / n + a + b), where two searches add the variances a and b;
+    never less than that of the paired t-test, which has fewer degrees of freedom."""
+    if n < 2 or not a + b > 0:
+        return NAN
+    of_seeds, distance = sd**2 / n, -abs(difference)
+    with_both = stdtr(satterthwaite(of_seeds, n, a, b), distance / math.sqrt(of_seeds + a + b))
+    without = stdtr(n - 1, distance / math.sqrt(of_seeds)) if of_seeds > 0 else 0.0
+    return float(2 * max(with_both, without))
 
-    It is the variance of the chosen trial's score when every score is drawn anew about itself, with the variance of a
-    share p of so many examples, p (1 - p) / examples, and that of a run over seeds, sd^2.  The scores spread wider than
-    the accuracies behind them, so it is rather too large.
 
-    scores: of the finished trials.  examples: of the validation set.
-    """
-    given = np.asarray(scores, dtype=float)
-    if len(given) < 2 or examples < 1:
-        return 0.0
-    noise = np.sqrt(given * (1 - given) / examples + (sd**2 if math.isfinite(sd) else 0.0))
-    drawn = np.random.default_rng(0).normal(given, noise, (DRAWS, len(given)))
-    return float(given[drawn.argmax(axis=1)].var())
+def satterthwaite(of_seeds: float, n: int, a: float, b: float) -> float:
+    """The degrees of freedom of a sum of variances by Welch and Satterthwaite: n - 1 of that of n seeds, `LUCK_DF` of
+    that of each search."""
+    return (of_seeds + a + b) ** 2 / (of_seeds**2 / (n - 1) + (a**2 + b**2) / LUCK_DF)
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,9 @@ def final_notes(found: Findings) -> Iterator[str]:
     )
     yield (
         "± is the sample standard deviation (sd, ddof=1), the interval is of the mean by t. Luck of the search: sd of "
-        "what another validation set of this size would have chosen. p: t-test of the pairs with equal seed against "
-        "the best, with the luck of both searches, after Holm's correction over all pairs; tie: p > 0.05."
+        "the chosen setting's true accuracy over validation scores drawn anew. p: t-test of the pairs with equal seed "
+        "against the best, with the luck of both searches in its variance, after Holm's correction over all pairs; "
+        "tie: p > 0.05."
     )
     yield f"{BOLD} the best mean."
     if tuning.status != "finished":

@@ -12,7 +12,8 @@ from normbench_cli.experiments.tuning.contest import Contender, Outcome, hold
 from normbench_cli.experiments.tuning.request import Budget, Pruner, Sampler
 from normbench_cli.experiments.tuning.sampling import Proposal, Study
 from normbench_cli.experiments.tuning.space import parse_space
-from normbench_cli.reporting.statistics.tuned import Standing, luck_of_search, stand
+from normbench_cli.reporting.statistics.luck import luck_of_search
+from normbench_cli.reporting.statistics.tuned import Standing, stand
 
 SPACE = parse_space([])
 BEST = {"lr": 0.1, "weight_decay": 5e-4, "init_gain": 1.0}  # the best setting of every objective here
@@ -46,6 +47,22 @@ def curve(final: float, rng: np.random.Generator, *, slowness: float, wobble: fl
     return [final - missing * share + rng.normal(0, wobble) for share in left] + [final]
 
 
+def followed(scores: Sequence[float], proposal: Proposal) -> Outcome:
+    """The outcome of a trial with this curve."""
+    for epoch, score in enumerate(scores[:-1], start=1):
+        if proposal.should_stop(epoch, score):
+            return Outcome("stopped", score)
+    return Outcome("finished", scores[-1])
+
+
+def replayed(curves: Sequence[Sequence[float]], pruner: Pruner) -> Contender:
+    """A contender whose trials have these curves, one after the other."""
+    contender = Contender(Study(SPACE, "quasi-random", pruner, len(curves[0])))
+    for _ in hold([contender], Budget(trials=len(curves)), lambda _, trial: followed(curves[trial.number], trial)):
+        pass
+    return contender
+
+
 def search(
     objectives: Sequence[Objective],
     rng: np.random.Generator,
@@ -70,19 +87,18 @@ def search(
         whole[index].append(final)
         if pruner == "none":
             return Outcome("finished", final)
-        for epoch, score in enumerate(curve(final, rng, slowness=slowness, wobble=wobble)[:-1], start=1):
-            if proposal.should_stop(epoch, score):
-                return Outcome("stopped", score)
-        return Outcome("finished", final)
+        return followed(curve(final, rng, slowness=slowness, wobble=wobble), proposal)
 
     for _ in hold(contenders, Budget(trials=trials), make_trial):
         pass
     return contenders, whole
 
 
-def tuned(objectives: Sequence[Objective], rng: np.random.Generator, seeds: int = 5) -> Standing:
+def tuned(
+    objectives: Sequence[Objective], rng: np.random.Generator, seeds: int = 5, sampler: Sampler = "quasi-random"
+) -> Standing:
     """The standing of contenders after their trials and final runs; they are called 0, 1, ..."""
-    contenders, _ = search(objectives, rng)
+    contenders, _ = search(objectives, rng, sampler=sampler)
     finals: dict[Hashable, dict[Hashable, float]] = {}
     luck: dict[Hashable, float] = {}
     for index, (objective, contender) in enumerate(zip(objectives, contenders, strict=True)):

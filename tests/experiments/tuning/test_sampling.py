@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
 
@@ -49,3 +50,20 @@ def test_a_trial_that_failed_costs_no_other() -> None:
     study = Study(SPACE, "tpe", "median", 10)
     study.tell(study.ask(), None, stopped=False)
     assert study.ask().number == 1
+
+
+def stops(epochs: int, curves: Sequence[Sequence[float]]) -> list[list[int]]:
+    """The epochs at which asha would stop trials with these curves, which go on all the same."""
+    study, found = Study(SPACE, "quasi-random", "asha", epochs), []
+    for curve in curves:
+        proposal = study.ask()
+        found.append([epoch for epoch, score in enumerate(curve, start=1) if proposal.should_stop(epoch, score)])
+        study.tell(proposal, curve[-1], stopped=False)
+    return found
+
+
+def test_asha_looks_once_in_the_middle_and_stops_what_is_more_than_a_point_below_the_better_half() -> None:
+    middle = [0.9, 0.891, 0.85, 0.88, 0.95, 0.91, 0.88]
+    for epochs, at in ((5, 3), (6, 3), (1, 1)):
+        curves = [[score if epoch == at else 0.5 for epoch in range(1, epochs + 1)] for score in middle]
+        assert stops(epochs, curves) == [[], [], [at], [at], [], [], [at]]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 
-import numpy as np
 import pytest
-from scipy.stats import ttest_rel
+from scipy.stats import t, ttest_rel
 
-from normbench_cli.reporting.statistics import luck_of_search, robust_range, stand
+from normbench_cli.reporting.statistics import robust_range, stand
+from normbench_cli.reporting.statistics.tuned import LUCK_DF, luck_test, satterthwaite
 
 NAN = float("nan")
 A, B = [0.91, 0.92, 0.915, 0.93, 0.90], [0.90, 0.905, 0.91, 0.91, 0.895]
@@ -26,10 +27,25 @@ def test_without_luck_it_is_the_paired_t_test() -> None:
     assert not found.is_tie("b")
 
 
-@pytest.mark.parametrize("variance", [0.0, 1e-5, 0.01])
+@pytest.mark.parametrize("variance", [0.0, 1e-7, 1e-5, 0.01])
 def test_luck_makes_no_difference_clearer(variance: float) -> None:
     found = stand({"a": seeds(A), "b": seeds(B)}, {"a": variance})
     assert found.p["b"] >= found.p_t["b"] - 1e-12
+
+
+def test_the_test_with_luck_is_that_of_welch_and_satterthwaite() -> None:
+    assert satterthwaite(4.0, 5, 0.0, 0.0) == 4
+    assert satterthwaite(0.0, 5, 3.0, 3.0) == 2 * LUCK_DF
+    found = luck_test(0.03, 0.02, 5, 1e-4, 2e-4)
+    degrees = satterthwaite(0.02**2 / 5, 5, 1e-4, 2e-4)
+    assert found == pytest.approx(2 * t.sf(0.03 / (0.02**2 / 5 + 3e-4) ** 0.5, degrees))
+
+
+def test_differences_that_are_all_equal_are_judged_by_luck_alone() -> None:
+    same: dict[Hashable, dict[Hashable, float]] = {"a": {0: 0.91, 1: 0.92}, "b": {0: 0.90, 1: 0.91}}
+    assert stand(same).is_tie("b")
+    assert stand(same, {"a": 1e-4}).is_tie("b")
+    assert not stand(same, {"a": 1e-8, "b": 1e-8}).is_tie("b")
 
 
 def test_equal_contenders_are_a_tie_and_diverged_runs_leave_their_pair_out() -> None:
@@ -41,18 +57,6 @@ def test_equal_contenders_are_a_tie_and_diverged_runs_leave_their_pair_out() -> 
 def test_with_more_contenders_a_difference_must_be_clearer() -> None:
     two, three = stand({"a": seeds(A), "b": seeds(B)}), stand({"a": seeds(A), "b": seeds(B), "c": seeds(B[::-1])})
     assert three.p["b"] > two.p["b"]
-
-
-def test_the_luck_of_a_search_is_none_where_one_trial_stands_out_and_that_of_a_coin_toss_where_two_are_alike() -> None:
-    assert luck_of_search([0.95, 0.5, 0.4], examples=1000, sd=0.001) == pytest.approx(0, abs=1e-12)
-    assert luck_of_search([0.9, 0.9001], examples=100, sd=0.0) == pytest.approx((0.0001 / 2) ** 2, rel=0.01)
-    assert luck_of_search([0.9], examples=100, sd=0.01) == 0
-
-
-def test_the_luck_of_a_search_is_the_variance_of_what_another_validation_set_would_choose() -> None:
-    scores, examples, rng = np.array([0.9, 0.89, 0.85]), 300, np.random.default_rng(5)
-    drawn = scores + rng.normal(0, np.sqrt(scores * (1 - scores) / examples), (20_000, 3))
-    assert luck_of_search(scores.tolist(), examples, NAN) == pytest.approx(scores[drawn.argmax(1)].var(), rel=0.1)
 
 
 def test_a_robust_range_is_as_wide_as_the_trials_within_a_point_of_the_best() -> None:
