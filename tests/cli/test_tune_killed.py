@@ -33,17 +33,10 @@ assert _tuning  # imported here, so that forked processes need not load torch, O
 SMALL = ["tune", "--json", "--data", "digits:size=8", "--model", "mlp:size=8,width=16", "--batch-size", "256"]
 ONE = [*SMALL, "--norm", "batchnorm", "--epochs", "2", "--budget", "1", "--seeds", "0"]
 SEVERAL = [*SMALL, "--norm", "batchnorm,augnorm", "--over", "lr=log:0.01..1", "--over", "augnorm:phi=1.2..1.8"]
-SEVERAL += ["--epochs", "2", "--budget", "2", "--seeds", "0-1", "--set", "checkpoint_minutes=0"]  # after every step
+SEVERAL += ["--epochs", "2", "--budget", "2", "--seeds", "0", "--set", "checkpoint_minutes=0"]  # after every step
 GRAPHS = ["tune", "--json", "--data", "toy_graphs", "--model", "gcn:hidden=4", "--epochs", "2", "--set", "folds=3"]
-GRAPHS += ["--budget", "2", "--seeds", "0-1"]
-MOMENTS = [
-    ("step", 9),
-    ("after commit", 23),
-    ("before commit", 31),
-    ("checkpoint saved", 3),
-    ("begun", 2),
-    ("ending", 2),
-]
+GRAPHS += ["--budget", "2", "--seeds", "0"]
+MOMENTS = [("step", 9), ("after commit", 29), ("checkpoint saved", 7), ("ending", 2)]
 
 
 def outcome(home: Path) -> dict[str, Any]:
@@ -117,16 +110,13 @@ def test_killed_again_and_again(place: str, at: int, whole: dict[str, dict[str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("place", "at"), [("epoch of a fold", 3), ("after commit", 17)])
-def test_a_tuning_on_folds_is_killed_again_and_again(
-    place: str, at: int, whole: dict[str, dict[str, Any]], tmp_path: Path
-) -> None:
-    assert killed_until_it_ends(tmp_path, GRAPHS, place, at) > 1
+def test_a_tuning_on_folds_is_killed_again_and_again(whole: dict[str, dict[str, Any]], tmp_path: Path) -> None:
+    assert killed_until_it_ends(tmp_path, GRAPHS, "epoch of a fold", 5) > 1
     check_nothing_twice(tmp_path, whole["graphs"])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(2))
 def test_killed_by_the_clock(number: int, whole: dict[str, dict[str, Any]], tmp_path: Path) -> None:
     process, begun = start(tmp_path, SEVERAL)
     assert begun.wait(60)

@@ -181,6 +181,7 @@ def to_json(tuning: Tuning, document: Document) -> Mapping[str, Any]:
         | {
             "trials": [vars(trial) | {"values": dict(trial.values)} for trial in row.contender.trials],
             "finals": [vars(final) for final in row.contender.finals],
+            **({"chosen_by_fold": list(row.contender.by_fold)} if row.contender.by_fold else {}),
             "expected_best": [vars(point) for point in row.expected],
         }
         for record, row in zip(document.records, found.rows, strict=True)

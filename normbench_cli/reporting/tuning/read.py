@@ -21,7 +21,7 @@ NAN = float("nan")
 @dataclass(frozen=True)
 class Trial:
     """values: nan for what is not searched of this contender.  status: finished, stopped, diverged or failed.
-    score: nan where it failed.  seconds: of training steps."""
+    score: nan where it failed.  seconds: of training steps.  folds: the score of each, of a cross-validation."""
 
     number: int
     values: Mapping[str, float]
@@ -29,6 +29,7 @@ class Trial:
     score: float
     seconds: float
     run: str
+    folds: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -120,4 +121,5 @@ def contender_of(recorded: Mapping[str, Any], searched: Sequence[str], scores: M
 def trial_of(one: Mapping[str, Any], searched: Sequence[str]) -> Trial:
     values = {name: float(one["values"].get(name, NAN)) for name in searched}
     score = NAN if one["score"] is None else float(one["score"])
-    return Trial(int(one["number"]), values, str(one["status"]), score, float(one["seconds"]), str(one["run"]))
+    folds = tuple(float(score) for score in one.get("folds", ()))
+    return Trial(int(one["number"]), values, str(one["status"]), score, float(one["seconds"]), str(one["run"]), folds)

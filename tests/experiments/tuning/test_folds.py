@@ -22,6 +22,7 @@ from normbench_cli.experiments.tuning.request import Budget, TuneRequest
 from normbench_cli.experiments.tuning.run import Tuning, tune
 from normbench_cli.experiments.tuning.sampling import Study
 from normbench_cli.experiments.tuning.space import parse_space
+from normbench_cli.reporting.tuning.document import make_document, to_json
 from normbench_cli.reporting.tuning.read import read_tuning
 from normbench_cli.store import Store
 from tests.support import RunCommand
@@ -103,8 +104,12 @@ def test_no_trial_reads_the_graphs_that_test_its_fold_and_each_final_run_reads_t
     assert all(trial.outcome.seconds > 0 for trial in contender.trials)
 
     with Store.open() as store:
-        (read,) = read_tuning(store, made.id).contenders
+        tuning = read_tuning(store, made.id)
+        (read,) = tuning.contenders
+        (shown,) = to_json(tuning, make_document(store, tuning))["contenders"]
     assert [final.seed for final in read.finals] == [0, 1]
+    assert shown["chosen_by_fold"] == [trial.number for trial in map(contender.chosen_by, FOLDS) if trial]
+    assert [trial["folds"] for trial in shown["trials"]] == [trial.outcome.folds for trial in contender.trials]
     by_hand = [sum(made.finals[0][seed, fold].metrics["test/accuracy"] for fold in FOLDS) / 3 for seed in (0, 1)]
     assert [final.value for final in read.finals] == pytest.approx(by_hand)
 
