@@ -171,7 +171,7 @@ class TuneRequest:
 
 def changed(config: RunConfig, values: Mapping[str, float], fixed: Mapping[str, Any]) -> RunConfig:
     """A configuration with values of settings and parameters that are searched, and of settings that are not."""
-    settings = {name: value for name, value in values.items() if not is_parameter(name)}
+    settings: dict[str, Any] = {name: value for name, value in values.items() if not is_parameter(name)}
     config = replace(config, **settings, **fixed)
     for name in values.keys() - settings.keys():
         config = with_parameter(config, name, values[name])
