@@ -10,6 +10,7 @@ The use cases of the commands, from Python::
     nb.load_model(results[0])                    # the trained network
     nb.evaluate(results[0], attacks="gaussian")  # its scores, added to the run
     nb.profile(norms=["popnorm"], shapes=[(32, 16, 8, 8)])
+    nb.tune(norm=["batchnorm", "popnorm"], budget=12)  # an equal budget for each, then fresh seeds
 
 They check and raise what the commands check and report, and print nothing.  ``import normbench_cli`` is quick: torch,
 pandas and SQLAlchemy are loaded by the functions that need them.
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from normbench_cli.experiments.load_model import load_model
     from normbench_cli.experiments.profile import profile
     from normbench_cli.experiments.query import metrics, runs
+    from normbench_cli.experiments.tune import tune
 
-__all__ = ["__version__", "evaluate", "load_model", "metrics", "profile", "runs", "train"]
+__all__ = ["__version__", "evaluate", "load_model", "metrics", "profile", "runs", "train", "tune"]
 MODULE_OF = {  # in experiments/
     "evaluate": "evaluate",
     "load_model": "load_model",
@@ -37,6 +39,7 @@ MODULE_OF = {  # in experiments/
     "profile": "profile",
     "runs": "query",
     "train": "grid",
+    "tune": "tune",
 }
 
 

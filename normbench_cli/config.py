@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import Field, asdict, dataclass, field, fields
 from typing import Any, Literal, get_type_hints
 
@@ -52,6 +52,10 @@ class RunConfig:
     iterations: int | None = setting(None, "training steps, instead of epochs", least=1, most=MANY)
     batch_size: int = setting(128, "examples per training step", least=1, most=MANY)
     folds: int = setting(0, "folds of a cross-validation; only for graphs, where the default is 10", most=MANY)
+    fold: int | None = setting(None, "the only fold that is trained; the first is 0", later=True, least=0, most=MANY)
+    split_seed: int | None = setting(
+        None, "seed that divides graphs into folds; by default the seed", later=True, least=0, most=LARGEST_SEED
+    )
     optimizer: Literal["sgd", "adam", "adamw"] = setting("sgd", "optimizer")
     lr: float = setting(0.1, "largest learning rate of the schedule", above=0)
     momentum: float = setting(0.9, "momentum of SGD", least=0, below=1)
@@ -143,9 +147,16 @@ class RunConfig:
     def _check_folds(self) -> None:
         """What a cross-validation does not support."""
         if not self.folds:
+            for name in ("fold", "split_seed"):
+                if (value := getattr(self, name)) is not None:
+                    raise UsageError(f"{name} is {value}, and {self.data} has no folds", "drop the setting")
             return
         if self.folds < 2:
             raise UsageError(f"folds is {self.folds}", "give 2 or more")
+        if self.fold is not None and self.fold >= self.folds:
+            raise UsageError(f"fold is {self.fold}, and there are {self.folds}", f"give 0 to {self.folds - 1}")
+        if self.validation and self.score_test == "epoch":
+            raise UsageError("the test part of a fold is not scored after every epoch", "set score_test=end or never")
         if self.iterations:
             raise UsageError("a cross-validation is counted in epochs, and iterations are given", "give --epochs")
         if self.amp not in ("auto", "off"):
@@ -154,7 +165,7 @@ class RunConfig:
             raise UsageError("compile is on, which cross-validation does not support", "drop --compile")
         if self.init not in ("auto", "torch"):
             raise UsageError(f"init is {self.init}, and models for graphs initialize themselves", "drop the setting")
-        for name in ("init_gain", "gamma_init", "beta_init", "validation", "score_test"):
+        for name in ("init_gain", "gamma_init", "beta_init"):
             if (value := getattr(self, name)) != DEFAULTS[name]:
                 raise UsageError(f"{name} is {value}, which cross-validation does not support", "drop the setting")
 
@@ -231,18 +242,6 @@ def lengths_replaced(base: Mapping[str, Any], by: Mapping[str, Any]) -> dict[str
     """The settings without the length in epochs if iterations are given in its place, and the other way round."""
     replaced = {other for given, other in LENGTHS.items() if by.get(given) is not None}
     return {name: value for name, value in base.items() if name not in replaced}
-
-
-def read_assignments(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:
-    """The names and values of ``key=value`` texts, as ``--set`` and ``--where`` take them; names must be settings."""
-    pairs = []
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise UsageError(f"{option} {text} is not key=value", f"write {option} key=value")
-        check_name(name)
-        pairs.append((name, value))
-    return pairs
 
 
 def check_name(name: str) -> None:

@@ -13,12 +13,13 @@ MOST_SEEDS = 10_000  # in one range; more is a slip of the keyboard
 
 DIGITS = re.compile("[0-9]{1,10}")
 
-Stream = Literal["epoch", "weights", "fold", "fold_dropout", "pruning"]
+Stream = Literal["epoch", "weights", "fold", "fold_dropout", "fold_validation", "pruning"]
 STREAMS: dict[Stream, tuple[int, int]] = {  # factor of the seed, offset
     "epoch": (1_000_003, 0),  # order and augmentation of an epoch, by its number
     "weights": (100_003, 0),  # initial weights of an operation, by its index in the model
     "fold": (1_000_003, 0),  # order of the examples of a fold, by its number
     "fold_dropout": (1_000_003, 500_009),  # dropout of a fold
+    "fold_validation": (1_000_003, 700_001),  # what a fold holds out
     "pruning": (1_000_003, 0),  # random channels, by the number of the draw
 }
 

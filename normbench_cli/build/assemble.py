@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import torch
@@ -14,12 +14,14 @@ from normbench_cli.build.optim import make_optimizer, make_schedule
 from normbench_cli.build.resolved_config import ResolvedConfig
 from normbench_cli.build.unit_variance import scale_to_unit_variance
 from normbench_cli.config import RunConfig
+from normbench_cli.datasets._images.held_out import held_out
 from normbench_cli.device import pick_device
-from normbench_cli.engine.crossval import Curves, FoldPlan, assign_folds, cross_validate, shuffled_batches
+from normbench_cli.engine.crossval import Curves, FoldPlan, Parts, cross_validate, shuffled_batches
 from normbench_cli.engine.events import Progress, Record
 from normbench_cli.engine.protocols import Batches, Data, ImageData, Inputs, Probe
 from normbench_cli.engine.step import Learner
 from normbench_cli.engine.training import Training
+from normbench_cli.errors import UsageError, first_sentence
 from normbench_cli.measure.probes import Drift, ModeGap, Probes
 from normbench_cli.norms._compile import keep_headers_in_cache
 from normbench_cli.registry import MODELS, OBJECTIVES
@@ -98,7 +100,7 @@ def graph_example(config: ResolvedConfig) -> tuple[Learner, Inputs, Tensor]:
     model = make_model(config, data).to(device)
     objective, optimizer = OBJECTIVES.build(config.objective), make_optimizer(model, config)
     graphs = data.to(device)
-    train = (assign_folds(graphs.labels.cpu(), config.folds, config.seed) != 0).nonzero()[:, 0]
+    train = fold_parts(config)[config.fold or 0].train
     chosen = next(shuffled_batches(train, config.batch_size, torch.Generator().manual_seed(config.seed)))
     return Learner(model=model, objective=objective, optimizer=optimizer, device=device), *graphs.batch(chosen)
 
@@ -108,7 +110,18 @@ def cross_validation(
 ) -> Iterator[Progress | Record]:
     """Train the folds of a cross-validation that are not finished yet, and yield its records."""
     data = load_graphs(config.data)
-    plan = FoldPlan(
+    return cross_validate(
+        partial(make_model, config, data),
+        partial(make_optimizer, config=config),
+        data.to(pick_device(config.device)),
+        fold_plan(config),
+        finished,
+    )
+
+
+def fold_plan(config: RunConfig) -> FoldPlan:
+    """How the folds of a cross-validation are trained and scored."""
+    return FoldPlan(
         folds=config.folds,
         epochs=config.epochs or 0,
         batch_size=config.batch_size,
@@ -116,11 +129,21 @@ def cross_validation(
         seed=config.seed,
         schedule=make_schedule(config),
         objective=OBJECTIVES.build(config.objective),
+        fold=config.fold,
+        split_seed=config.split_seed,
+        hold_out=holding_out(config.validation) if config.validation else None,
+        score_test=config.score_test,
     )
-    return cross_validate(
-        partial(make_model, config, data),
-        partial(make_optimizer, config=config),
-        data.to(pick_device(config.device)),
-        plan,
-        finished,
-    )
+
+
+def holding_out(fraction: float) -> Callable[[Tensor, int], tuple[Tensor, Tensor]]:
+    return lambda labels, seed: held_out(labels, fraction, seed)
+
+
+def fold_parts(config: RunConfig) -> list[Parts]:
+    """The graphs that each fold trains on, holds out and keeps for a test."""
+    labels = load_graphs(config.data).labels.cpu()
+    try:
+        return fold_plan(config).parts(labels)
+    except ValueError as error:  # a fraction that holds out nothing, or everything
+        raise UsageError(f"validation is {config.validation:g}: {first_sentence(error)}", "give another") from error

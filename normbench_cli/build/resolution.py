@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from normbench_cli.build.assemble import make_model
+from normbench_cli.build.assemble import fold_parts, make_model
 from normbench_cli.build.compile_trial import compile_pays_off
 from normbench_cli.build.data import images_of, load_data, loaded_data
 from normbench_cli.build.network_checks import (
@@ -27,7 +27,6 @@ from normbench_cli.build.optim import check_schedule, make_schedule
 from normbench_cli.build.resolved_config import ResolvedConfig
 from normbench_cli.config import DEFAULTS, FIELDS, RunConfig
 from normbench_cli.device import compiling_pays, fast_precision, pick_device, takes_flags
-from normbench_cli.engine.crossval import assign_folds
 from normbench_cli.engine.events import Notice
 from normbench_cli.engine.protocols import GraphData, ImageData
 from normbench_cli.errors import UsageError, first_sentence
@@ -47,7 +46,7 @@ def check(config: RunConfig) -> None:
     check_objective(OBJECTIVES.build(config.objective), config.objective, min(config.batch_size, FEW_LOSSES))
     check_schedule(make_schedule(config), config.schedule)
     if isinstance(data, GraphData):
-        assign_folds(data.labels, config.folds, config.seed)
+        fold_parts(config)
     elif config.batch_size > (examples := len(images_of(config).train)):
         raise UsageError(
             f"batch_size is {config.batch_size}, and {config.data} has {examples} examples to train with",

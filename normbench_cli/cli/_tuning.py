@@ -25,14 +25,14 @@ def run(request: TuneRequest, form: str | None, out: Path, common: Common) -> in
     formats = formats_of(form, common)
     if formats:
         paths.ensure_writable(out, "--out")  # before hours of work, not after
-    runs = len(request.contenders) * ((request.budget.trials or 1) + len(request.seeds))
+    runs = request.runs
     with interrupts.raised(), training_progress(runs, quiet=common.quiet) as on_event:
         made = tune(request, common.db, on_event)
     if made.failed and all(not finals for finals in made.finals):
         raise NormbenchError(f"no contender could be tuned, the first failed with: {made.failed[0]}")
     for reason in dict.fromkeys(made.failed):
         hint(f"failed: {reason}")
-    show(made.run_id, formats, out, common)
+    show(made.id, formats, out, common)
     return EXIT_INCOMPLETE if made.failed else EXIT_OK
 
 

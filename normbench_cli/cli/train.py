@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from normbench_cli import interrupts, store
+from normbench_cli.axes.assignments import read_assignments
 from normbench_cli.axes.experiment import Experiment, make_experiment
 from normbench_cli.axes.experiment_file import read_experiment
 from normbench_cli.axes.saving import save_experiment
@@ -17,7 +18,7 @@ from normbench_cli.cli._executors import executor_options
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.cli._tables import print_dry_runs, print_results
-from normbench_cli.config import FIELDS, GRID_FIELDS, RunConfig, read_assignments
+from normbench_cli.config import FIELDS, GRID_FIELDS, RunConfig
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.plan import Cell, plan_grid

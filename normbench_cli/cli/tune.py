@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import math
-import re
 from typing import Annotated
 
 import typer
 
 from normbench_cli import cli
-from normbench_cli.axes.experiment import make_experiment
+from normbench_cli.axes.assignments import read_assignments
 from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
-from normbench_cli.config import GRID_FIELDS, read_assignments
+from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import UsageError
-from normbench_cli.experiments.tuning.request import (
-    MOST_TRIALS,
-    PRUNERS,
-    SAMPLERS,
-    Budget,
-    Pruner,
-    Sampler,
-    TuneRequest,
-)
-from normbench_cli.experiments.tuning.space import USUAL, Space, parse_space
-from normbench_cli.registry.spec import read_value
+from normbench_cli.experiments.tuning.request import PRUNERS, SAMPLERS
+from normbench_cli.experiments.tuning.space import USUAL
+from normbench_cli.experiments.tuning.words import make_request
 from normbench_cli.registry.trust import allow_packages
-from normbench_cli.seeds import parse_seeds
 
 PANELS = {
     "Who is tuned": (*GRID_FIELDS, "recipe"),
@@ -36,7 +25,6 @@ PANELS = {
     "Labels": ("tag",),
 }
 SEARCH, FINAL, WHICH = "The search", "The final runs", "Which runs"
-SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 
 
 @config_options(PANELS, several=GRID_FIELDS)
@@ -60,7 +48,8 @@ def tune(
         typer.Option(
             "--over",
             metavar="KEY=RANGE",
-            help="Search this setting in this range, like lr=log:0.001..1 or momentum=0..0.9 (may be repeated).",
+            help="Search this setting, or this parameter of a component, in this range: lr=log:0.001..1 or "
+            "augnorm:phi=1.1..1.9 (may be repeated).",
             show_default=" ".join(USUAL),
             rich_help_panel=SEARCH,
         ),
@@ -133,40 +122,16 @@ def tune(
         return cli._tuning.report(tuning or "", form, out, common)
     if tuning is not None:
         return cli._tuning.go_on(tuning, form, out, common)
-    space = parse_space(over or [])
-    base = settings | dict(read_assignments("--set", set_ or []))
-    refuse_searched(base, space)
-    request = TuneRequest(
-        contenders=list(dict.fromkeys(make_experiment(base).configs(allow or ()))),
-        space=space,
-        budget=parse_budget(budget),
-        sampler=read_value(sampler, Sampler, "--sampler"),
-        pruner=read_value(pruner, Pruner, "--pruner"),
+    request = make_request(
+        settings | dict(read_assignments("--set", set_ or [])),
+        over=over or (),
+        budget=budget,
+        sampler=sampler,
+        pruner=pruner,
         metric=metric,
         validation=validation,
         trial_seed=trial_seed,
-        seeds=tuple(parse_seeds(seeds or ["0-4"])),
+        seeds=seeds or "0-4",
+        allow=allow or (),
     )
     return cli._tuning.run(request, form, out, common)
-
-
-def refuse_searched(base: Settings, space: Space) -> None:
-    """Refuse a setting that is given and searched, and those that a tuning decides itself."""
-    for name in base:
-        if name in space:
-            raise UsageError(
-                f"{name} is given and searched", f"drop it, or name by --over what is searched without {name}"
-            )
-        if name in ("validation", "score_test", "seed", "note"):
-            raise UsageError(f"--set {name}: a tuning sets it itself", "see --validation, --trial-seed and --seeds")
-
-
-def parse_budget(text: str) -> Budget:
-    """``12`` -> trials; ``90s``, ``10min``, ``1.5h`` -> seconds of training steps."""
-    if text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_TRIALS:
-        return Budget(trials=int(text))
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(s|m|min|h)", text)
-    seconds = float(found[1]) * SECONDS[found[2]] if found else 0.0
-    if not 0 < seconds < math.inf:
-        raise UsageError(f"--budget {text} is neither a number of trials nor a time", "write 12, 90s or 10min")
-    return Budget(seconds=seconds)

@@ -182,8 +182,10 @@ def resume_folds(run_id: str, config: ResolvedConfig, store: Store, on_event: Ca
     from normbench_cli.store.queries import series, series_names  # they load pandas, which training does without
 
     recorded = {name: series(store, run_id, name).tolist() for name in series_names(store, run_id)}
-    finished = finished_folds(recorded, config.epochs or 0, store.latest_metrics(run_id))
+    curves = build.fold_plan(config).curves
+    finished = finished_folds(recorded, config.epochs or 0, store.latest_metrics(run_id), curves)
     with build.flags_of(config), recording_outcome(store, partial(resume_advice, config, store)) as begun:
         begun.begin(lambda: reopened(run_id, None, store))
-        on_event(Notice(f"run {run_id} continues with {len(finished)} of {config.folds} folds finished"))
+        folds = config.folds if config.fold is None else 1
+        on_event(Notice(f"run {run_id} continues with {len(finished)} of {folds} folds finished"))
         return cross_validate(run_id, config, finished, store, on_event)

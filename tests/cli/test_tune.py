@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from normbench_cli.cli.tune import parse_budget
 from normbench_cli.config import make_config
-from normbench_cli.errors import UsageError
 from normbench_cli.experiments.tuning.request import Budget, TuneRequest
 from normbench_cli.experiments.tuning.space import parse_space
 from normbench_cli.store import Store
@@ -95,29 +93,10 @@ def test_without_a_tuning_nothing_was_measured(normbench: RunCommand) -> None:
         (["--seeds", "999-1001"], "--seeds has 1000, the seed of the trials"),
         (["--over", "lr=1..0"], "does not go up"),
         (["--report", "--norm", "bn"], "--norm describes a new tuning"),
-        (["--data", "mutag", "--model", "gin"], "is cross-validated"),
+        (["--data", "mutag", "--model", "gin", "--sampler", "tpe"], "is cross-validated"),
         (["--validation", "1"], "give a fraction between 0 and 1"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(normbench: RunCommand, words: list[str], says: str) -> None:
     ended = normbench("tune", *words)
     assert (ended.code, says in ended.err) == (2, True), ended.err
-
-
-@pytest.mark.parametrize(
-    ("text", "budget"),
-    [
-        ("12", Budget(trials=12)),
-        ("90s", Budget(seconds=90)),
-        ("10min", Budget(seconds=600)),
-        ("1.5h", Budget(seconds=5400)),
-    ],
-)
-def test_a_budget_is_trials_or_time(text: str, budget: Budget) -> None:
-    assert parse_budget(text) == budget
-
-
-@pytest.mark.parametrize("text", ["-1", "1e9h", "min", "10 min", "0s", "100000"])
-def test_another_budget_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="--budget"):
-        parse_budget(text)

@@ -18,7 +18,7 @@ from normbench_cli.experiments.events import Event, Progress, Record, RunEnded, 
 from normbench_cli.experiments.result import RunResult
 from tests.support import RunCommand
 
-DOORS = ["train", "runs", "metrics", "load_model", "evaluate", "profile"]
+DOORS = ["train", "tune", "runs", "metrics", "load_model", "evaluate", "profile"]
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

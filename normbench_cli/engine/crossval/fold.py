@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from normbench_cli.engine.crossval.split import assign_folds
-from normbench_cli.engine.crossval.statistics import CURVES
+from normbench_cli.engine.crossval.split import HoldOut, Parts, assign_folds, parts_of
+from normbench_cli.engine.crossval.statistics import CURVES, curves_of
 from normbench_cli.engine.protocols import FoldData
 from normbench_cli.engine.step import Learner
+
+NO_GRAPHS = torch.empty(0, dtype=torch.int64)
 
 
 @dataclass(frozen=True)
 class FoldPlan:
-    """How every fold is trained.  The learning rate changes once an epoch."""
+    """How every fold is trained.  The learning rate changes once an epoch.
+
+    fold: the only one that is trained; None for all.  split_seed: of the folds, if it is not the seed.
+    hold_out, score_test: see `split.parts_of`.
+    """
 
     folds: int = 10
     epochs: int = 400
@@ -25,6 +32,29 @@ class FoldPlan:
     seed: int = 9
     schedule: Callable[[float], float] = lambda progress: 1 - progress
     objective: Callable[[Tensor], Tensor] = torch.mean
+    fold: int | None = None
+    split_seed: int | None = None
+    hold_out: HoldOut | None = None
+    score_test: Literal["epoch", "end", "never"] = "epoch"
+
+    @property
+    def scores_all(self) -> bool:
+        """Whether every graph is scored after every epoch, as the papers do."""
+        return self.hold_out is None and self.score_test == "epoch"
+
+    @property
+    def curves(self) -> tuple[str, ...]:
+        """What has a value an epoch."""
+        return CURVES if self.hold_out is not None or self.scores_all else curves_of("train")
+
+    def parts(self, labels: Tensor) -> list[Parts]:
+        """The graphs of each fold."""
+        split_seed = self.seed if self.split_seed is None else self.split_seed
+        assigned = assign_folds(labels, self.folds, split_seed)
+        return [
+            parts_of(assigned, number, labels, self.hold_out, self.score_test, split_seed)
+            for number in range(self.folds)
+        ]
 
     def steps_per_epoch(self, examples: int) -> int:
         """How many batches `train.shuffled_batches` makes of so many examples."""
@@ -42,11 +72,17 @@ class Fold(Learner):
 
     number: int
     train: Tensor  # indices of the examples, on the CPU
-    validation: Tensor
-    sums: Tensor  # (epochs, 2 splits, 2): losses and correct answers, summed over the examples of the split
+    validation: Tensor  # may be empty
+    sums: Tensor  # (epochs, scored splits, 2): losses and correct answers, summed over the examples of the split
+    test: Tensor = field(default_factory=NO_GRAPHS.clone)  # scored once, at the end
     done: Tensor = field(default_factory=lambda: torch.zeros(2, dtype=torch.int64))  # epochs, steps
-    layer_metrics: dict[str, float] = field(default_factory=dict)  # of solvers and phi, once the fold is trained
+    layer_metrics: dict[str, float] = field(default_factory=dict)  # of solvers, phi and the test, once it is trained
     peak_memory: int = 0
+
+    @property
+    def scored(self) -> list[Tensor]:
+        """The splits that are scored after every epoch."""
+        return [self.train, self.validation] if len(self.validation) else [self.train]
 
     @property
     def epochs_done(self) -> int:
@@ -59,9 +95,9 @@ class Fold(Learner):
     def curves(self) -> dict[str, list[float]]:
         """Mean loss and accuracy by epoch, in eval mode.  In float32, as they are recorded, so that statistics over
         recorded folds equal those over folds that were just trained."""
-        sizes = torch.tensor([len(self.train), len(self.validation)], dtype=torch.float64).view(1, 2, 1)
+        sizes = torch.tensor([len(split) for split in self.scored], dtype=torch.float64).view(1, -1, 1)
         means = (self.sums[: self.epochs_done].cpu().double() / sizes).float()
-        return dict(zip(CURVES, means.flatten(1).T.tolist(), strict=True))
+        return dict(zip(CURVES, means.flatten(1).T.tolist(), strict=False))  # validation comes last
 
 
 def make_folds(
@@ -72,7 +108,6 @@ def make_folds(
 ) -> list[Fold]:
     """All folds, untrained.  Initial weights are drawn for all of them in order after the seed is set once, so those of
     a fold do not depend on which folds are left to train."""
-    assigned = assign_folds(data.labels.cpu(), plan.folds, plan.seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(plan.seed)
         models = [make_model().to(data.device) for _ in range(plan.folds)]
@@ -83,9 +118,10 @@ def make_folds(
             optimizer=make_optimizer(model),
             device=data.device,
             number=number,
-            train=(assigned != number).nonzero()[:, 0],
-            validation=(assigned == number).nonzero()[:, 0],
-            sums=torch.zeros(plan.epochs, 2, 2, device=data.device),
+            train=parts.train,
+            validation=parts.validation,
+            test=parts.test,
+            sums=torch.zeros(plan.epochs, 2 if len(parts.validation) else 1, 2, device=data.device),
         )
-        for number, model in enumerate(models)
+        for number, (model, parts) in enumerate(zip(models, plan.parts(data.labels.cpu()), strict=True))
     ]

@@ -11,7 +11,7 @@ from torch import nn
 from normbench_cli.device import reset_peak_memory
 from normbench_cli.engine.crossval.fold import Fold, FoldPlan, make_folds
 from normbench_cli.engine.crossval.parallel import train_folds
-from normbench_cli.engine.crossval.statistics import CURVES, Curves, fold_metric, mean_curves, summary
+from normbench_cli.engine.crossval.statistics import Curves, fold_metric, mean_curves, summary
 from normbench_cli.engine.events import Progress, Record
 from normbench_cli.engine.protocols import FoldData
 
@@ -23,14 +23,14 @@ def cross_validate(
     plan: FoldPlan,
     finished: Mapping[int, Curves] | None = None,
 ) -> Iterator[Progress | Record]:
-    """Train and score every fold that is not among the finished ones.
+    """Train and score every fold of the plan that is not among the finished ones.
 
     Yields `Progress` now and then; for each fold, when it ends, a record with its curves as series
     (`validation/accuracy@fold3`); then a record for each epoch with the means over folds; and at last a record of the
     whole run.
     """
     done: dict[int, Curves] = dict(finished or {})
-    folds = make_folds(make_model, make_optimizer, data, plan)
+    folds = [fold for fold in make_folds(make_model, make_optimizer, data, plan) if plan.fold in (None, fold.number)]
     todo = [fold for fold in folds if fold.number not in done]
     reset_peak_memory(data.device)
     started = time.perf_counter()
@@ -55,10 +55,10 @@ def cross_validate(
 
 def record_of(fold: Fold) -> Record:
     """A trained fold.  Its series have a value an epoch, so the `step` of this record counts epochs."""
-    curves = fold.curves()
-    metrics = {fold_metric(name, fold.number): curves[name][-1] for name in CURVES}
+    curves = {fold_metric(name, fold.number): values for name, values in fold.curves().items()}
+    metrics = {name: values[-1] for name, values in curves.items()}
     metrics |= {fold_metric(name, fold.number): value for name, value in fold.layer_metrics.items()}
-    return Record(None, fold.epochs_done, metrics, {fold_metric(name, fold.number): curves[name] for name in CURVES})
+    return Record(None, fold.epochs_done, metrics, curves)
 
 
 def progress_of(folds: list[Fold], plan: FoldPlan, seconds: float) -> Progress:
@@ -71,7 +71,7 @@ def progress_of(folds: list[Fold], plan: FoldPlan, seconds: float) -> Progress:
     loss, accuracy = float("nan"), float("nan")
     if farthest.epochs_done:
         latest = {name: values[-1] for name, values in farthest.curves().items()}
-        loss, accuracy = latest["train/loss"], latest["validation/accuracy"]
+        loss, accuracy = latest["train/loss"], latest.get("validation/accuracy", latest["train/accuracy"])
     return Progress(
         epoch=epochs // len(folds),
         epochs=plan.epochs,

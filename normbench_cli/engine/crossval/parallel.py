@@ -54,7 +54,7 @@ def train_folds(folds: list[Fold], data: FoldData, plan: FoldPlan) -> Iterator[F
 def train_in_thread(folds: list[Fold], data: FoldData, plan: FoldPlan) -> Iterator[Fold | None]:
     """One fold after the other."""
     stop = threading.Event()
-    scoring = scoring_batches(data)
+    scoring = scoring_batches(data) if plan.scores_all else []
     pool = ThreadPoolExecutor(1, "fold")
     try:
         for fold in folds:
@@ -70,7 +70,7 @@ def train_in_thread(folds: list[Fold], data: FoldData, plan: FoldPlan) -> Iterat
 
 def train_in_processes(folds: list[Fold], data: FoldData, plan: FoldPlan, workers: int) -> Iterator[Fold | None]:
     """So many folds at a time, each in a forked process."""
-    scoring = scoring_batches(data)
+    scoring = scoring_batches(data) if plan.scores_all else []
     waiting = list(folds)
     running: dict[Connection, tuple[ForkProcess, Fold]] = {}
     for fold in folds:  # what a process writes here is seen by this one: scores and progress

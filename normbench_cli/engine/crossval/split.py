@@ -1,11 +1,25 @@
-"""Which fold each example belongs to."""
+"""Which fold each example belongs to, and what becomes of the examples of a fold."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from normbench_cli.errors import UsageError
+from normbench_cli.seeds import derive
+
+HoldOut = Callable[[Tensor, int], tuple[Tensor, Tensor]]  # labels, seed -> those that are kept, those held out
+
+
+class Parts(NamedTuple):
+    """Indices of examples: those that train, those that are scored after every epoch, those scored once at the end."""
+
+    train: Tensor
+    validation: Tensor
+    test: Tensor
 
 
 def assign_folds(labels: Tensor, folds: int, seed: int) -> Tensor:
@@ -22,3 +36,22 @@ def assign_folds(labels: Tensor, folds: int, seed: int) -> Tensor:
     for fold, (_, validation) in enumerate(splitter.split(labels.numpy(), labels.numpy())):
         assigned[validation] = fold
     return assigned
+
+
+def parts_of(
+    assigned: Tensor, fold: int, labels: Tensor, hold_out: HoldOut | None, score_test: str, seed: int
+) -> Parts:
+    """The examples of one fold.
+
+    A plain cross-validation trains on the other folds and scores its own examples after every epoch, as validation.
+    Otherwise the fold's own examples are its test: scored once at the end, or never, and then no part has them.  With
+    `hold_out`, a part of the other folds is held out for validation.
+    """
+    own, others, nothing = (assigned == fold).nonzero()[:, 0], (assigned != fold).nonzero()[:, 0], assigned[:0]
+    if hold_out is None and score_test == "epoch":
+        return Parts(others, own, nothing)
+    test = own if score_test == "end" else nothing
+    if hold_out is None:
+        return Parts(others, nothing, test)
+    kept, held = hold_out(labels[others], derive(seed, "fold_validation", fold))
+    return Parts(others[kept], others[held], test)

@@ -15,8 +15,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, pstdev
 
-SPLITS = ("train", "validation")
-CURVES = tuple(f"{split}/{name}" for split in SPLITS for name in ("loss", "accuracy"))
+SPLITS = ("train", "validation")  # scored after every epoch
+TEST = "test/accuracy"  # of the fold's own graphs, scored once
+
+
+def curves_of(*splits: str) -> tuple[str, ...]:
+    """What has a value an epoch, where these splits are scored."""
+    return tuple(f"{split}/{name}" for split in splits for name in ("loss", "accuracy"))
+
+
+CURVES = curves_of(*SPLITS)
 FOLD_METRIC = re.compile(r"(.+)@fold(\d+)")
 Curves = Mapping[str, Sequence[float]]  # for each of CURVES a value an epoch; for a metric of layers one value
 
@@ -33,17 +41,24 @@ def mean_curves(folds: Sequence[Curves]) -> list[dict[str, float]]:
     """For each epoch the mean over folds of each curve, and the standard deviations of accuracy."""
     epochs = []
     for epoch in range(len(folds[0][CURVES[0]])):
-        metrics = {name: fmean(fold[name][epoch] for fold in folds) for name in CURVES}
-        for split in SPLITS:
+        metrics = {name: fmean(fold[name][epoch] for fold in folds) for name in CURVES if name in folds[0]}
+        for split in splits_of(folds):
             metrics |= standard_deviations(f"{split}/accuracy", "", [f[f"{split}/accuracy"][epoch] for f in folds])
         epochs.append(metrics)
     return epochs
 
 
+def splits_of(folds: Sequence[Curves]) -> list[str]:
+    """The splits that were scored after every epoch."""
+    return [split for split in SPLITS if f"{split}/accuracy" in folds[0]]
+
+
 def summary(folds: Sequence[Curves]) -> dict[str, float]:
-    """A, B and C for training and validation, and the metrics of layers over all folds."""
+    """A, B and C for training and validation, the metrics of layers over all folds, and the test if there was one."""
     metrics: dict[str, float] = {}
-    for split in SPLITS:
+    if TEST in folds[0]:
+        metrics |= standard_deviations(TEST, "", [fold[TEST][-1] for fold in folds])
+    for split in splits_of(folds):
         name = f"{split}/accuracy"
         curves = [fold[name] for fold in folds]
         means = [round(fmean(values), 6) for values in zip(*curves, strict=True)]  # so that equal ones are equal
@@ -61,13 +76,16 @@ def summary(folds: Sequence[Curves]) -> dict[str, float]:
 
 
 def standard_deviations(name: str, condition: str, values: Sequence[float]) -> dict[str, float]:
+    """Over the folds; a single one has none."""
+    if len(values) < 2:
+        return {}
     sd0 = pstdev(values)
     sd1 = sd0 * math.sqrt(len(values) / (len(values) - 1))
     return {f"{name}_sd0{condition}": sd0, f"{name}_sd1{condition}": sd1}
 
 
 def layer_metrics(folds: Sequence[Curves]) -> dict[str, float]:
-    """Of solvers and phi, over all folds: means of means, the largest of maxima, the smallest of minima."""
+    """Of solvers, phi and the test, over all folds: means of means, the largest of maxima, the smallest of minima."""
     values: dict[str, list[float]] = {}
     for fold in folds:
         for name in fold.keys() - set(CURVES):
@@ -81,15 +99,20 @@ def fold_metric(name: str, fold: int) -> str:
 
 
 def finished_folds(
-    series: Mapping[str, Sequence[float]], epochs: int, metrics: Mapping[str, float] | None = None
+    series: Mapping[str, Sequence[float]],
+    epochs: int,
+    metrics: Mapping[str, float] | None = None,
+    curves: Sequence[str] = CURVES,
 ) -> dict[int, Curves]:
     """The folds of which every curve is recorded in full, from the recorded series by name.  The metrics of a fold's
-    layers are one value each; they are taken over as curves of one value."""
+    layers are one value each; they are taken over as curves of one value.
+
+    curves: what a fold has."""
     folds: dict[int, dict[str, Sequence[float]]] = {}
     for full, values in series.items():
         if (match := FOLD_METRIC.fullmatch(full)) and match[1] in CURVES and len(values) == epochs:
             folds.setdefault(int(match[2]), {})[match[1]] = values
-    finished = {fold: curves for fold, curves in sorted(folds.items()) if len(curves) == len(CURVES)}
+    finished = {fold: found for fold, found in sorted(folds.items()) if len(found) == len(curves)}
     for full, value in (metrics or {}).items():
         if (match := FOLD_METRIC.fullmatch(full)) and match[1] not in CURVES and int(match[2]) in finished:
             finished[int(match[2])][match[1]] = [value]

@@ -26,6 +26,7 @@ from normbench_cli.norms.protocols import has_generator
 from normbench_cli.seeds import derive
 
 SCORING_NODES = 4096  # in a batch that is scored: what they need stays in the cache of a processor
+SCORING_GRAPHS = 128  # the same where only some graphs are scored
 
 
 class ScoringBatch(NamedTuple):
@@ -41,6 +42,11 @@ def scoring_batches(data: FoldData) -> list[ScoringBatch]:
     return [ScoringBatch(inputs, labels) for inputs, labels in data.chunks(SCORING_NODES)]
 
 
+def batches_of(data: FoldData, chosen: Tensor) -> list[ScoringBatch]:
+    """Some graphs in order, and no other graph is read."""
+    return [ScoringBatch(*data.batch(part)) for part in chosen.split(SCORING_GRAPHS)]
+
+
 def train_fold(
     fold: Fold,
     data: FoldData,
@@ -48,11 +54,17 @@ def train_fold(
     plan: FoldPlan,
     should_continue: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Train to the end, or until `should_continue` is false.  Raises `Diverged` at a loss that is not finite."""
+    """Train to the end, or until `should_continue` is false.  Raises `Diverged` at a loss that is not finite.
+
+    scoring: all graphs, in batches; a fold that does not score all reads its own.
+    """
     order = torch.Generator().manual_seed(derive(plan.seed, "fold", fold.number))
     dropout = torch.Generator(data.device).manual_seed(derive(plan.seed, "fold_dropout", fold.number))
     set_generator(fold.model, dropout)
-    meter = FoldMeter(fold, scoring)
+    scored = torch.cat(fold.scored).sort().values
+    if not plan.scores_all:
+        scoring = batches_of(data, scored)
+    meter = FoldMeter(fold.scored, scored, scoring)
     read_is_free = data.device.type == "cpu"  # elsewhere reading a value waits for the device
     for epoch in range(plan.epochs):
         if not should_continue():
@@ -67,8 +79,21 @@ def train_fold(
         fold.done[0] = epoch + 1
         if (read_is_free or epoch + 1 == plan.epochs) and not math.isfinite(float(fold.sums[epoch].sum())):
             raise Diverged(fold.steps)
-    fold.layer_metrics = solver_metrics(fold.model) | phi_metrics(fold.model)
+    fold.layer_metrics = solver_metrics(fold.model) | phi_metrics(fold.model) | tested(fold, data)
     fold.peak_memory = peak_memory_bytes(data.device)
+
+
+def tested(fold: Fold, data: FoldData) -> dict[str, float]:
+    """The scores of the fold's test part, which is read here and nowhere else; nothing if it has none."""
+    if not len(fold.test):
+        return {}
+    scoring = batches_of(data, fold.test)
+    meter = FoldMeter([fold.test], fold.test, scoring)
+    evaluate(fold, scoring, [(None, meter)])
+    loss, accuracy = (meter.finish().cpu().double() / len(fold.test)).flatten().tolist()
+    if not math.isfinite(loss):
+        raise Diverged(fold.steps)
+    return {"test/loss": loss, "test/accuracy": accuracy}
 
 
 def shuffled_batches(indices: Tensor, size: int, generator: torch.Generator) -> Iterator[Tensor]:
@@ -81,25 +106,26 @@ def shuffled_batches(indices: Tensor, size: int, generator: torch.Generator) -> 
 
 
 class FoldMeter:
-    """Losses and correct answers, summed over the training and the validation split by one matrix product.
+    """Losses and correct answers, summed over splits by one matrix product.
 
     `ScoreMeter` of the main loop sums batch by batch, and so rounds otherwise.  Folds are compared with recorded ones
     to the last bit, and a product over all examples is quicker than two sums for each small batch: the sum stays apart,
     the pass over the model (`evaluate`) and what counts as correct are shared.
     """
 
-    def __init__(self, fold: Fold, scoring: Sequence[ScoringBatch]) -> None:
+    def __init__(self, splits: Sequence[Tensor], scored: Tensor, scoring: Sequence[ScoringBatch]) -> None:
+        """splits: the examples of each.  scored: those of all batches, in order."""
         self._labels = torch.cat([batch.labels for batch in scoring])
-        self._members = torch.zeros(2, len(self._labels), device=fold.device)  # 1 where a split has the example
-        self._members[0, fold.train] = 1
-        self._members[1, fold.validation] = 1
+        self._members = torch.zeros(len(splits), len(scored), device=self._labels.device)
+        for row, split in zip(self._members, splits, strict=True):
+            row[torch.searchsorted(scored, split)] = 1  # where a split has the example
         self._outputs: list[Tensor] = []
 
     def add(self, outputs: Tensor, batch: Batch) -> None:
         self._outputs.append(outputs)
 
     def finish(self) -> Tensor:
-        """(2 splits, 2): the sum of losses and the number of correct answers.  Starts anew."""
+        """(splits, 2): the sum of losses and the number of correct answers.  Starts anew."""
         outputs = torch.cat(self._outputs)
         self._outputs = []
         losses = F.cross_entropy(outputs, self._labels, reduction="none")

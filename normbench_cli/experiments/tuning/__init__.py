@@ -1,11 +1,14 @@
 """Tuning: the same number of trials, or the same time, for every contender; then the best setting on fresh seeds.
 
-    space       the settings that are searched, each with its range
+    words       what a user asks for, on a command line or in Python, as a request
+    space       what is searched, each with its range: settings, and parameters of components
+    parameters  which contenders have a parameter, and their specs with it set
     request     what is asked for: contenders, space, budget, seeds; as a value, and as the JSON of a tuning's row
     sampling    Optuna: which values are tried, which trials are stopped early
     contest     the search without any training: who is asked in which order, and which setting is chosen
     trial       one trial: a run that is looked up in the database, continued, or trained
-    run         a whole tuning: trials, final runs, and what is recorded of them
+    run         a whole tuning: trials and final runs
+    details     what is recorded of it in its row
 
 A trial is an ordinary run with a part of the training set held out; it never scores the test set.  A tuning that is
 started again asks for the same trials in the same order and finds those that are recorded.

@@ -20,7 +20,7 @@ class Outcome:
     """How a trial ended.
 
     score: the validation score of its last epoch, 0 if it diverged, nan if it failed.  seconds: of training steps.
-    epoch: the last one.
+    epoch: the last one.  folds: the score of each fold of a cross-validation, whose mean is the score.
     """
 
     status: TrialStatus
@@ -29,6 +29,11 @@ class Outcome:
     epoch: int = 0
     run_id: str = ""
     message: str = ""
+    folds: tuple[float, ...] = ()
+
+    def of_fold(self, fold: int | None) -> float:
+        """The score of a fold; of all, if none is named."""
+        return self.score if fold is None else self.folds[fold]
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,12 @@ class Contender:
     @property
     def chosen(self) -> Trial | None:
         """The finished trial with the best score, the first of equal ones; None if none finished."""
+        return self.chosen_by(None)
+
+    def chosen_by(self, fold: int | None) -> Trial | None:
+        """The same by the score of one fold alone: its own choice, which knows nothing of the graphs that test it."""
         finished = [trial for trial in self.trials if trial.outcome.status == "finished"]
-        return max(finished, key=lambda trial: trial.outcome.score, default=None)
+        return max(finished, key=lambda trial: trial.outcome.of_fold(fold), default=None)
 
 
 MakeTrial = Callable[[int, Proposal], Outcome]  # the contender's index, what is to be tried

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from normbench_cli.config import FIELDS, GRID_FIELDS, RunConfig, make_config
+from normbench_cli.config import FIELDS, GRID_FIELDS, MANY, RunConfig, make_config
 from normbench_cli.errors import NormbenchError, UsageError
-from normbench_cli.experiments.tuning.space import Range, Space
+from normbench_cli.experiments.tuning.parameters import has_parameter, is_parameter, with_parameter
+from normbench_cli.experiments.tuning.space import Range, Space, declared
 from normbench_cli.registry.trust import Trust
 from normbench_cli.store.metric_names import parse_metric
 
@@ -41,6 +42,8 @@ class TuneRequest:
 
     validation: the fraction of the training set that trials hold out, where the data set has no validation set.
     trial_seed: of all trials.  seeds: of the final runs; none of them is the trials'.
+
+    Of a cross-validated data set every fold chooses its own setting, by graphs that its training part holds out.
     """
 
     contenders: Sequence[RunConfig]
@@ -63,16 +66,38 @@ class TuneRequest:
             )
         if not 0 < self.validation < 1:
             raise UsageError(f"--validation is {self.validation:g}", "give a fraction between 0 and 1")
-        for config in self.contenders:
-            if config.folds:
-                raise UsageError(
-                    f"{config.data} is cross-validated and has no test set that tuning could leave alone",
-                    "tune on a data set of images",
-                )
+        for index in range(len(self.contenders)):
+            self._check_contender(index)
+
+    def _check_contender(self, index: int) -> None:
+        """Refuse a contender of which nothing is searched, and what folds would learn from each other by."""
+        config = self.contenders[index]
+        if not self.space_of(index):
+            raise UsageError(
+                f"--over names nothing of {self.names[index]}", "name a setting too, such as lr=log:0.001..1"
+            )
+        if config.folds and (self.sampler, self.pruner) != ("quasi-random", "none"):
+            raise UsageError(
+                f"{config.data} is cross-validated: what one fold scores would decide what another one tries",
+                "leave out --sampler and --pruner",
+            )
+        if config.folds and self.budget.trials is None:
+            raise UsageError(
+                f"{config.data} is cross-validated: its time depends on how many folds train side by side",
+                "give --budget as a number of trials",
+            )
+        for end in ("low", "high"):  # what no trial can have is said before the first
+            self.trial(index, {name: getattr(found, end) for name, found in self.space_of(index).items()})
 
     @property
     def test_metric(self) -> str:
         return self.metric.replace("validation/", "test/")
+
+    @property
+    def runs(self) -> int:
+        """How many runs it is made of, as far as a budget of time lets it be known."""
+        folds = [len(self.folds_of(index)) for index in range(len(self.contenders))]
+        return len(folds) * (self.budget.trials or 1) + len(self.seeds) * sum(folds)
 
     @property
     def names(self) -> list[str]:
@@ -80,14 +105,45 @@ class TuneRequest:
         varying = [name for name in GRID_FIELDS if len({getattr(one, name) for one in self.contenders}) > 1]
         return [" ".join(getattr(one, name) for name in varying or ["norm"]) for one in self.contenders]
 
-    def trial(self, contender: int, values: Mapping[str, float], *, validation: float, **labels: str) -> RunConfig:
-        """The configuration of a trial.  It holds out a validation set and never scores the test set."""
-        held = {"validation": validation, "score_test": "never", "seed": self.trial_seed}
-        return changed(self.contenders[contender], {**values, **held, **labels})
+    def space_of(self, contender: int) -> Space:
+        """What is searched of a contender: the settings, and those parameters that its components have."""
+        config = self.contenders[contender]
+        return {
+            name: found for name, found in self.space.items() if not is_parameter(name) or has_parameter(config, name)
+        }
 
-    def final(self, contender: int, values: Mapping[str, float], seed: int, **labels: str) -> RunConfig:
-        """The configuration of a final run: the whole training set, and the test set scored once, at the end."""
-        return changed(self.contenders[contender], {**values, "score_test": "end", "seed": seed, **labels})
+    def folds_of(self, contender: int) -> Sequence[int | None]:
+        """The folds that choose a setting each; [None] without cross-validation."""
+        return range(self.contenders[contender].folds) or (None,)
+
+    def trial(
+        self, contender: int, values: Mapping[str, float], *, validation: float | None = None, **labels: str
+    ) -> RunConfig:
+        """The configuration of a trial.  It holds out a validation set and never scores the test set.
+
+        validation: in place of the request's.
+        """
+        held = self.validation if validation is None else validation
+        fixed = {"validation": held, "score_test": "never", "seed": self.trial_seed, **self.shared(contender)}
+        return changed(self.contenders[contender], values, {**fixed, **labels})
+
+    def final(
+        self, contender: int, values: Mapping[str, float], seed: int, fold: int | None = None, **labels: str
+    ) -> RunConfig:
+        """The configuration of a final run: the whole training set, and the test set scored once, at the end.
+
+        fold: of a cross-validation, the only one that is trained, with the setting that it chose.
+        """
+        fixed = {"score_test": "end", "seed": seed, "fold": fold, **self.shared(contender)}
+        return changed(self.contenders[contender], values, {**fixed, **labels})
+
+    def shared(self, contender: int) -> dict[str, int]:
+        """What all runs of a contender have: the folds of the trials, and few checkpoints, as most runs are short: the
+        last one, and by time."""
+        config = self.contenders[contender]
+        every = config.checkpoint_epochs if config.checkpoint_epochs > 1 else config.epochs or MANY
+        split = {"split_seed": self.trial_seed} if config.folds and config.split_seed is None else {}
+        return {"checkpoint_epochs": every, **split}
 
     def to_json(self) -> dict[str, Any]:
         """The columns that a run has, and all that `from_json` needs."""
@@ -113,8 +169,13 @@ class TuneRequest:
         return hashlib.sha256(f"tune {text}".encode()).hexdigest()[:16]
 
 
-def changed(config: RunConfig, values: Mapping[str, Any]) -> RunConfig:
-    return replace(config, **values)
+def changed(config: RunConfig, values: Mapping[str, float], fixed: Mapping[str, Any]) -> RunConfig:
+    """A configuration with values of settings and parameters that are searched, and of settings that are not."""
+    settings: dict[str, Any] = {name: value for name, value in values.items() if not is_parameter(name)}
+    config = replace(config, **settings, **fixed)
+    for name in values.keys() - settings.keys():
+        config = with_parameter(config, name, values[name])
+    return config
 
 
 def check_seeds(trial_seed: int, seeds: Sequence[int]) -> None:
@@ -131,10 +192,11 @@ def check_seeds(trial_seed: int, seeds: Sequence[int]) -> None:
 def from_json(config: Mapping[str, Any], trust: Trust) -> TuneRequest:
     """The request of a recorded tuning.  trust: what its row may load."""
     try:
+        contenders = [make_config(dict(one), trust) for one in config["contenders"]]
         return TuneRequest(
-            contenders=[make_config(dict(one), trust) for one in config["contenders"]],
+            contenders=contenders,
             space={
-                str(name): Range(float(low), float(high), bool(log))
+                str(name): Range(float(low), float(high), bool(log), declared(str(name), contenders)[1] is int)
                 for name, (low, high, log) in config["over"].items()
             },
             budget=Budget(**config["budget"]),

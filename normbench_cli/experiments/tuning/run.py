@@ -7,10 +7,9 @@ truth: a tuning that is started again asks for the same trials and finds them by
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from itertools import product
 
 from normbench_cli import build, paths
 from normbench_cli.config import RunConfig
@@ -22,24 +21,29 @@ from normbench_cli.experiments.identity import fingerprints
 from normbench_cli.experiments.lifecycle import Begun, recording_outcome
 from normbench_cli.experiments.recorded import Packages
 from normbench_cli.experiments.result import RunResult
-from normbench_cli.experiments.tuning.contest import Contender, Outcome, Trial, hold
+from normbench_cli.experiments.tuning.contest import Contender, Outcome, hold
+from normbench_cli.experiments.tuning.details import KIND, details_of
 from normbench_cli.experiments.tuning.request import TuneRequest, from_json
 from normbench_cli.experiments.tuning.sampling import Proposal, Study
 from normbench_cli.experiments.tuning.trial import Trials, epochs_of
 from normbench_cli.registry.trust import recorded_in
 from normbench_cli.store import Store
 
-KIND = "tune"
-
 
 @dataclass
 class Tuning:
-    """A tuning while it is made.  finals: of each contender, its final runs by seed."""
+    """A tuning while it is made.  finals: of each contender, its final runs by seed, and by fold of a cross-validation
+    (None otherwise)."""
 
     request: TuneRequest
     contenders: list[Contender]
-    finals: list[dict[int, RunResult]] = field(default_factory=list)
-    run_id: str = ""
+    finals: list[dict[tuple[int, int | None], RunResult]] = field(default_factory=list)
+    id: str = ""
+
+    @property
+    def results(self) -> dict[str, list[RunResult]]:
+        """The final runs of each contender, by its name."""
+        return {name: list(runs.values()) for name, runs in zip(self.request.names, self.finals, strict=True)}
 
     @property
     def failed(self) -> list[str]:
@@ -66,7 +70,7 @@ def tune(request: TuneRequest, db: str | None = None, on_event: Callback = ignor
             tuning = begin(request, store, begun)
             make_trials(tuning, store, on_event)
             make_finals(tuning, store, on_event)
-            store.end(tuning.run_id, "finished")
+            store.end(tuning.id, "finished")
     return tuning
 
 
@@ -84,7 +88,8 @@ def with_notices_once(on_event: Callback) -> Callback:
 
 def validation_of(request: TuneRequest, config: RunConfig) -> float:
     """The fraction that trials hold out; none where the data set has a validation set."""
-    return 0.0 if build.load_images(config.data).validation is not None else request.validation
+    has_one = not config.folds and build.load_images(config.data).validation is not None
+    return 0.0 if has_one else request.validation
 
 
 def begin(request: TuneRequest, store: Store, begun: Begun) -> Tuning:
@@ -102,15 +107,22 @@ def begin(request: TuneRequest, store: Store, begun: Begun) -> Tuning:
     return Tuning(
         request,
         [new_contender(request, index) for index in range(len(request.contenders))],
-        run_id=begun.begin(open_row),
+        id=begun.begin(open_row),
     )
 
 
 def new_contender(request: TuneRequest, index: int) -> Contender:
     config = request.contenders[index]
     trial = request.trial(index, {}, validation=validation_of(request, config))
-    epochs, images = epochs_of(trial), build.images_of(trial)
-    return Contender(Study(request.space, request.sampler, request.pruner, epochs), len(images.validation or ()))
+    study = Study(request.space_of(index), request.sampler, request.pruner, epochs_of(trial), request.space)
+    return Contender(study, held_out_of(trial))
+
+
+def held_out_of(trial: RunConfig) -> int:
+    """How many examples score a trial: those that are held out, in every fold of a cross-validation."""
+    if trial.folds:
+        return sum(len(parts.validation) for parts in build.fold_parts(trial))
+    return len(build.images_of(trial).validation or ())
 
 
 def make_trials(tuning: Tuning, store: Store, on_event: Callback) -> None:
@@ -123,54 +135,32 @@ def make_trials(tuning: Tuning, store: Store, on_event: Callback) -> None:
         return trials.make(config, proposal.should_stop)
 
     for _ in hold(tuning.contenders, request.budget, make):
-        store.add_details(tuning.run_id, details(tuning))
+        record(tuning, store)
 
 
 def make_finals(tuning: Tuning, store: Store, on_event: Callback) -> None:
-    """Each contender's chosen setting on each final seed; seed by seed, so that an interrupted tuning is fair."""
+    """Each contender's chosen setting on each final seed; seed by seed, so that an interrupted tuning is fair.
+
+    Every fold of a cross-validation is a run of its own, with the setting that this fold chose.
+    """
     request, trials = tuning.request, Trials(store, tuning.request.metric, on_event)
     tuning.finals = [{} for _ in tuning.contenders]
-    for seed in request.seeds:
-        for index, contender in enumerate(tuning.contenders):
-            if contender.chosen is not None:
+    for seed, index in product(request.seeds, range(len(request.contenders))):
+        for fold in request.folds_of(index):
+            chosen = tuning.contenders[index].chosen_by(fold)
+            if chosen is not None:
                 labels = {"tag": tag_of(tuning), "note": f"final run of {request.names[index]}"}
-                config = request.final(index, contender.chosen.values, seed, **labels)
-                tuning.finals[index][seed] = trials.final(config)
-                store.add_details(tuning.run_id, details(tuning))
+                config = request.final(index, chosen.values, seed, fold, **labels)
+                tuning.finals[index][seed, fold] = trials.final(config)
+                record(tuning, store)
+
+
+def record(tuning: Tuning, store: Store) -> None:
+    store.add_details(tuning.id, details_of(tuning.request, tuning.contenders, tuning.finals))
 
 
 def tag_of(tuning: Tuning) -> str:
-    return tuning.request.contenders[0].tag or f"tune-{tuning.run_id}"
-
-
-def details(tuning: Tuning) -> dict[str, Any]:
-    """What is recorded of a tuning: the trials and final runs of each contender."""
-    finals: Sequence[dict[int, RunResult]] = tuning.finals or [{} for _ in tuning.contenders]
-    return {
-        KIND: [
-            {
-                "name": name,
-                "examples": contender.examples,
-                "trials": [trial_json(trial) for trial in contender.trials],
-                "chosen": contender.chosen.number if contender.chosen else None,
-                "finals": [{"seed": seed, "run": result.id, "status": result.status} for seed, result in runs.items()],
-            }
-            for name, contender, runs in zip(tuning.request.names, tuning.contenders, finals, strict=True)
-        ]
-    }
-
-
-def trial_json(trial: Trial) -> dict[str, Any]:
-    outcome = trial.outcome
-    return {
-        "number": trial.number,
-        "values": dict(trial.values),
-        "status": outcome.status,
-        "score": None if outcome.status == "failed" else outcome.score,
-        "seconds": round(outcome.seconds, 3),
-        "epoch": outcome.epoch,
-        "run": outcome.run_id,
-    }
+    return tuning.request.contenders[0].tag or f"tune-{tuning.id}"
 
 
 def recorded_request(text: str, db: str | None, allow: Packages = ()) -> TuneRequest:

@@ -1,7 +1,8 @@
 """Which values are tried and which trials are stopped early: Optuna's samplers and pruners.  Loads Optuna.
 
 Every contender has a study of its own.  With quasi-random sampling all contenders get the same points: a scrambled
-Sobol sequence, drawn once.  TPE begins with the same ten random points and then follows each contender's own scores.
+Sobol sequence, drawn once, over all that is searched of any of them; each takes the coordinates that it has.  TPE
+begins with the same ten random points and then follows each contender's own scores.
 """
 
 from __future__ import annotations
@@ -46,8 +47,11 @@ class Proposal:
 class Study:
     """What one contender has tried so far."""
 
-    def __init__(self, space: Space, sampler: Sampler, pruner: Pruner, epochs: int) -> None:
-        self._space, self._sampler, self._number = space, sampler, 0
+    def __init__(
+        self, space: Space, sampler: Sampler, pruner: Pruner, epochs: int, shared: Space | None = None
+    ) -> None:
+        """space: what is searched of this contender.  shared: of all, so that they try the same where they can."""
+        self._space, self._shared, self._sampler, self._number = space, shared or space, sampler, 0
         self._study = optuna.create_study(
             direction="maximize", sampler=optuna.samplers.TPESampler(seed=SEED), pruner=make_pruner(pruner, epochs)
         )
@@ -55,9 +59,10 @@ class Study:
     def ask(self) -> Proposal:
         """The next trial."""
         if self._sampler == "quasi-random":
-            self._study.enqueue_trial(dict(quasi_random_point(tuple(self._space.items()), self._number)))
+            point = quasi_random_point(tuple(self._shared.items()), self._number)
+            self._study.enqueue_trial({name: point[name] for name in self._space})
         handle = self._study.ask(dict(distributions(self._space)))
-        values = {name: found.rounded(name, handle.params[name]) for name, found in self._space.items()}
+        values = {name: found.rounded(handle.params[name]) for name, found in self._space.items()}
         self._number += 1
         return Proposal(self._number - 1, values, handle)
 

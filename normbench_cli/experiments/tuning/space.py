@@ -1,17 +1,22 @@
-"""The settings that a tuning searches, each with its range: ``lr=log:0.001..1``."""
+"""What a tuning searches, each with its range: settings, ``lr=log:0.001..1``, and parameters of components,
+``augnorm:phi=1.1..1.9``."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from normbench_cli.config import FIELDS, TYPES, read_assignments
+from normbench_cli.axes.assignments import split_assignments
+from normbench_cli.axes.values import number_type
+from normbench_cli.config import FIELDS, TYPES, RunConfig, check_name
 from normbench_cli.errors import UsageError
+from normbench_cli.experiments.tuning.parameters import find_parameter, is_parameter, whose_parameter
 from normbench_cli.registry.bounds import Bounds
 from normbench_cli.registry.spec import suggest
 
 USUAL = ("lr=log:0.001..1", "weight_decay=log:0.00001..0.01", "init_gain=log:0.25..4")
+NOT_FOR_GRAPHS = "init_gain"  # their networks initialize themselves
 DIGITS = 4  # of a value that is tried, so that it can be typed
 SEARCHABLE = tuple(
     name
@@ -22,44 +27,70 @@ SEARCHABLE = tuple(
 
 @dataclass(frozen=True)
 class Range:
-    """The values of a setting from low to high.  log: their logarithms are evenly spread, not they themselves."""
+    """The values of a setting from low to high.
+
+    log: their logarithms are evenly spread, not they themselves.  whole: only whole numbers.
+    """
 
     low: float
     high: float
     log: bool = False
+    whole: bool = False
 
     def __str__(self) -> str:
         return f"{'log:' * self.log}{self.low:g}..{self.high:g}"
 
-    def rounded(self, name: str, value: float) -> float:
+    def rounded(self, value: float) -> float:
         """A value of this range as it is tried: four digits, or a whole number."""
         kept = min(max(float(f"{value:.{DIGITS}g}"), self.low), self.high)
-        return round(kept) if TYPES[name] is int else kept
+        return round(kept) if self.whole else kept
 
 
 Space = dict[str, Range]
 
 
-def parse_space(texts: Iterable[str]) -> Space:
-    """The ranges of ``--over`` by setting; the usual ones if there are none."""
+def parse_space(texts: Iterable[str], contenders: Sequence[RunConfig] = ()) -> Space:
+    """The ranges of ``--over`` by setting and parameter, in one order; the usual ones if there are none.
+
+    contenders: those whose components may have parameters to search.
+    """
+    graphs = any(config.folds for config in contenders)
+    usual = [text for text in USUAL if not (graphs and text.startswith(NOT_FOR_GRAPHS))]
     space: Space = {}
-    for name, text in read_assignments("--over", list(texts) or USUAL):
-        if name not in SEARCHABLE:
-            raise UsageError(f"--over {name}: it is not a number that can be searched", suggest(name, list(SEARCHABLE)))
+    for written, text in split_assignments("--over", list(texts) or usual):
+        name, kind, bounds = declared(written, contenders)
         if name in space:
             raise UsageError(f"--over names {name} twice", "give one range")
-        space[name] = parse_range(f"--over {name}={text}", text, FIELDS[name].metadata["bounds"])
-    return space
+        space[name] = parse_range(f"--over {written}={text}", text, bounds, whole=kind is int)
+    return {name: space[name] for name in sorted(space, key=place)}
 
 
-def parse_range(option: str, text: str, bounds: Bounds) -> Range:
+def place(name: str) -> tuple[int, str]:
+    """Where a name stands in a space, whatever the order of the words: the points that are tried depend on it."""
+    return (len(FIELDS), name) if is_parameter(name) else (list(FIELDS).index(name), "")
+
+
+def declared(name: str, contenders: Sequence[RunConfig]) -> tuple[str, type[int] | type[float] | None, Bounds]:
+    """What is searched by this name: its full name, its type and its bounds."""
+    if is_parameter(name):
+        full, parameter = find_parameter(name, contenders)
+        return full, number_type(parameter.type), parameter.bounds
+    if name not in FIELDS and (owners := whose_parameter(name, contenders)):
+        raise UsageError(f"--over {name}: a parameter is named with its component", f"write {owners[0]}")
+    check_name(name)
+    if name not in SEARCHABLE:
+        raise UsageError(f"--over {name}: it is not a number that can be searched", suggest(name, list(SEARCHABLE)))
+    return name, number_type(TYPES[name]), FIELDS[name].metadata["bounds"]
+
+
+def parse_range(option: str, text: str, bounds: Bounds, *, whole: bool = False) -> Range:
     """``log:0.001..1`` or ``0..0.9``, checked.  option: how messages call it."""
     log, ends = text.startswith("log:"), text.removeprefix("log:")
     low, dots, high = ends.partition("..")
     if "/" in high:
         raise UsageError(f"{option} lists values, and a range is searched", f"write {text.partition('/')[0]}")
     try:
-        found = Range(float(low), float(high), log)
+        found = Range(float(low), float(high), log, whole)
     except ValueError:
         raise UsageError(f"{option} is not a range", "write log:0.001..1 or 0..0.9") from None
     if not dots or not math.isfinite(found.low + found.high) or found.low >= found.high:

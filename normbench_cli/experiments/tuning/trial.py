@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from normbench_cli import build
 from normbench_cli.config import RunConfig
+from normbench_cli.engine.crossval import fold_metric
 from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.events import Callback, Event, Record, RunEnded, RunStarted
 from normbench_cli.experiments.grid import train_cell
@@ -15,7 +16,7 @@ from normbench_cli.experiments.lifecycle import Stopped
 from normbench_cli.experiments.recorded import packages_of, recorded_result
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.train import resume_run
-from normbench_cli.experiments.tuning.contest import Outcome
+from normbench_cli.experiments.tuning.contest import Outcome, TrialStatus
 from normbench_cli.store import Store
 from normbench_cli.store.queries import metrics_frame, series
 from normbench_cli.store.status import WITH_RESULT
@@ -38,20 +39,20 @@ class Trials:
         watch = Watch(self.metric, epochs_of(config), should_stop, self.on_event)
         for epoch, score in self.curve(run_id):
             if watch.sees(epoch, score):
-                return self.outcome(run_id, "stopped", watch)
+                return self.outcome(config, run_id, "stopped", watch)
         if status not in WITH_RESULT:
             try:
                 result = run(config, run_id if status == "interrupted" else "", self.store, watch)
             except Stopped as stopped:
                 self.on_event(RunEnded(stopped_result(stopped, config)))
-                return self.outcome(stopped.run_id, "stopped", watch)
+                return self.outcome(config, stopped.run_id, "stopped", watch)
             except Exception as error:  # whatever is wrong with one trial must not cost the others
                 message = f"{type(error).__name__}: {error}"
                 self.on_event(RunEnded(RunResult("", "failed", config, {}, message, fingerprint="")))
                 return Outcome("failed", float("nan"), message=message)
             self.on_event(RunEnded(result))
             run_id, status = result.id, result.status
-        return self.outcome(run_id, status, watch)
+        return self.outcome(config, run_id, status, watch)
 
     def final(self, config: RunConfig) -> RunResult:
         """The result of a final run."""
@@ -82,13 +83,30 @@ class Trials:
         frame = metrics_frame(self.store, [run_id], [self.metric], curve=True)
         return sorted((int(epoch), value) for epoch, value in zip(frame["epoch"], frame["value"], strict=True))
 
-    def outcome(self, run_id: str, status: str, watch: Watch) -> Outcome:
-        spent = float(series(self.store, run_id, "step_time_ms").sum()) / 1000
+    def outcome(self, config: RunConfig, run_id: str, status: str, watch: Watch) -> Outcome:
+        spent = self.seconds(config, run_id)
         if status == "diverged":
             return Outcome("diverged", DIVERGED, spent, watch.epoch, run_id)
         if status == "finished" and not watch.epoch:
             raise NormbenchError(f"run {run_id} has no {self.metric}", "choose a metric that its data set has")
-        return Outcome("stopped" if status == "stopped" else "finished", watch.score, spent, watch.epoch, run_id)
+        ended: TrialStatus = "stopped" if status == "stopped" else "finished"
+        return Outcome(ended, watch.score, spent, watch.epoch, run_id, folds=self.fold_scores(config, run_id))
+
+    def seconds(self, config: RunConfig, run_id: str) -> float:
+        """The time of training steps; of a cross-validation, which records no single steps, that of all its folds as
+        they trained side by side."""
+        if not config.folds:
+            return float(series(self.store, run_id, "step_time_ms").sum()) / 1000
+        rate = self.store.latest_metrics(run_id).get("samples_per_s", 0.0)
+        examples = (config.epochs or 0) * sum(len(parts.train) for parts in build.fold_parts(config))
+        return examples / rate if rate else 0.0
+
+    def fold_scores(self, config: RunConfig, run_id: str) -> tuple[float, ...]:
+        """What each fold scored after its last epoch."""
+        if not config.folds:
+            return ()
+        metrics = self.store.latest_metrics(run_id)
+        return tuple(metrics[fold_metric(self.metric, fold)] for fold in range(config.folds))
 
 
 @dataclass

@@ -42,8 +42,11 @@ def final_table(found: Findings) -> Table:
 def chosen_cells(found: Findings, row: Finding) -> list[Cell]:
     chosen, tuning = row.contender.chosen, found.tuning
     if chosen is None:
-        return [Cell("-")] * (len(tuning.space) + 1)
-    settings = [Cell(format_value(chosen.values[name]), chosen.values[name]) for name in tuning.space]
+        return [*[Cell("by fold" if row.contender.by_fold else "-")] * len(tuning.space), Cell("-")]
+    values = {name: value for name, value in chosen.values.items() if not math.isnan(value)}
+    settings = [
+        Cell(format_value(values[name]), values[name]) if name in values else Cell("-") for name in tuning.space
+    ]
     return [*settings, Cell(f"{chosen.score:.2%}".rstrip("%"), chosen.score, runs=(chosen.run,))]
 
 
@@ -78,6 +81,11 @@ def final_notes(found: Findings) -> Iterator[str]:
         "against the best, with the luck of both searches in its variance, after Holm's correction over all pairs; "
         "tie: p > 0.05."
     )
+    if any(one.by_fold for one in tuning.contenders):
+        yield (
+            "By fold: each fold chose its own setting, by graphs that it held out, and tested it once on its own "
+            "graphs, which nothing had seen before; the value of a seed is the mean over the folds."
+        )
     yield f"{BOLD} the best mean."
     if tuning.status != "finished":
         yield f"This tuning is {tuning.status}: the same command continues it."
@@ -115,7 +123,7 @@ def search_row(row: Finding, shown: list[int]) -> list[Cell]:
 def robust_cell(row: Finding) -> Cell:
     """1.25 (0.02 to 0.36, 4 trials)"""
     robust = row.robust
-    if not robust.trials:
+    if not robust.trials or math.isnan(robust.width):
         return Cell("-")
     trials = f"{robust.trials} trial{'s' * (robust.trials != 1)}"
     return Cell(f"{robust.width:.2f} ({robust.low:g} to {robust.high:g}, {trials})", robust.width)
@@ -174,6 +182,7 @@ def to_json(tuning: Tuning, document: Document) -> Mapping[str, Any]:
         | {
             "trials": [vars(trial) | {"values": dict(trial.values)} for trial in row.contender.trials],
             "finals": [vars(final) for final in row.contender.finals],
+            **({"chosen_by_fold": list(row.contender.by_fold)} if row.contender.by_fold else {}),
             "expected_best": [vars(point) for point in row.expected],
         }
         for record, row in zip(document.records, found.rows, strict=True)

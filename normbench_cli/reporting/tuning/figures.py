@@ -30,7 +30,7 @@ def figures_of(found: Findings) -> Iterator[Figure]:
 def sensitivity_rows(found: Findings) -> Iterator[dict[str, object]]:
     for row in found.rows:
         for trial in row.contender.trials:
-            if math.isfinite(trial.score):
+            if math.isfinite(trial.score) and math.isfinite(trial.values[found.setting]):
                 yield {
                     "group": row.name,
                     "at": trial.values[found.setting],

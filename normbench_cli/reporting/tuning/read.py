@@ -8,6 +8,7 @@ from typing import Any
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.reporting.query import NothingMeasured
+from normbench_cli.reporting.tuning.finals import Final, finals_of
 from normbench_cli.store import Store
 from normbench_cli.store.errors import SEE_CHECK
 from normbench_cli.store.queries import metrics_frame, runs_frame
@@ -19,7 +20,8 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class Trial:
-    """status: finished, stopped, diverged or failed.  score: nan where it failed.  seconds: of training steps."""
+    """values: nan for what is not searched of this contender.  status: finished, stopped, diverged or failed.
+    score: nan where it failed.  seconds: of training steps.  folds: the score of each, of a cross-validation."""
 
     number: int
     values: Mapping[str, float]
@@ -27,27 +29,21 @@ class Trial:
     score: float
     seconds: float
     run: str
-
-
-@dataclass(frozen=True)
-class Final:
-    """value: of the test metric; nan where the run has none."""
-
-    seed: int
-    run: str
-    status: str
-    value: float
+    folds: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Contender:
-    """chosen: the trial with the best validation score; None if none finished.  examples: of the validation set."""
+    """chosen: the trial with the best validation score; None if none finished, and of a cross-validation.
+    by_fold: there, the number of the trial that each fold chose.  examples: of the validation set, or of all folds'.
+    """
 
     name: str
     examples: int
     trials: Sequence[Trial]
     chosen: Trial | None
     finals: Sequence[Final]
+    by_fold: Sequence[int | None] = ()
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ class Tuning:
     @property
     def runs(self) -> list[str]:
         made = [trial.run for one in self.contenders for trial in one.trials if trial.run]
-        return made + [final.run for one in self.contenders for final in one.finals if final.run]
+        return made + [run for one in self.contenders for final in one.finals for run in final.runs if run]
 
 
 def newest_tuning(store: Store) -> str:
@@ -110,26 +106,20 @@ def tuning_of(store: Store, row: Run) -> Tuning:
         pruner=str(config["pruner"]),
         trial_seed=int(config["trial_seed"]),
         seeds=[int(seed) for seed in config["seeds"]],
-        contenders=[contender_of(one, scores) for one in recorded],
+        contenders=[contender_of(one, list(config["over"]), scores) for one in recorded],
     )
 
 
-def contender_of(recorded: Mapping[str, Any], scores: Mapping[str, float]) -> Contender:
-    trials = [trial_of(one) for one in recorded["trials"]]
+def contender_of(recorded: Mapping[str, Any], searched: Sequence[str], scores: Mapping[str, float]) -> Contender:
+    trials = [trial_of(one, searched) for one in recorded["trials"]]
     chosen = next((trial for trial in trials if trial.number == recorded["chosen"]), None)
-    finals = [
-        Final(
-            int(one["seed"]),
-            str(one["run"]),
-            str(one["status"]),
-            float(scores.get(one["run"], NAN)) if one["status"] == "finished" else NAN,
-        )
-        for one in recorded["finals"]
-    ]
-    return Contender(str(recorded["name"]), int(recorded["examples"]), trials, chosen, finals)
+    by_fold = [None if number is None else int(number) for number in recorded.get("chosen_by_fold", [])]
+    finals = finals_of(recorded["finals"], len(by_fold) or 1, scores)
+    return Contender(str(recorded["name"]), int(recorded["examples"]), trials, chosen, finals, by_fold)
 
 
-def trial_of(one: Mapping[str, Any]) -> Trial:
-    values = {str(name): float(value) for name, value in one["values"].items()}
+def trial_of(one: Mapping[str, Any], searched: Sequence[str]) -> Trial:
+    values = {name: float(one["values"].get(name, NAN)) for name in searched}
     score = NAN if one["score"] is None else float(one["score"])
-    return Trial(int(one["number"]), values, str(one["status"]), score, float(one["seconds"]), str(one["run"]))
+    folds = tuple(float(score) for score in one.get("folds", ()))
+    return Trial(int(one["number"]), values, str(one["status"]), score, float(one["seconds"]), str(one["run"]), folds)

@@ -27,12 +27,6 @@ def test_only_an_accuracy_on_the_validation_set_can_decide(metric: str) -> None:
         replace(REQUEST, metric=metric)
 
 
-def test_a_cross_validated_data_set_is_refused_because_it_has_no_test_set() -> None:
-    graphs = make_config({"data": "mutag", "model": "gin"})
-    with pytest.raises(UsageError, match="no test set that tuning could leave alone"):
-        replace(REQUEST, contenders=[graphs])
-
-
 def test_a_trial_never_scores_the_test_set_and_a_final_run_does_at_its_end() -> None:
     trial = REQUEST.trial(1, VALUES, validation=0.2, note="trial 3")
     final = REQUEST.final(1, VALUES, 4)

@@ -53,7 +53,7 @@ def test_the_test_set_is_read_once_for_each_final_run_and_a_second_time_nothing_
     assert (trainings(), len(test_reads)) == (4, 2)
     again = tune(request(("batchnorm",)))
     assert (trainings(), len(test_reads)) == (4, 2)
-    assert again.run_id == made.run_id
+    assert again.id == made.id
     assert [trial.outcome.run_id for trial in again.contenders[0].trials] == [
         trial.outcome.run_id for trial in made.contenders[0].trials
     ]
@@ -62,7 +62,7 @@ def test_the_test_set_is_read_once_for_each_final_run_and_a_second_time_nothing_
         recorded = set(metrics_frame(store, trials)["metric"])
         assert "validation/accuracy" in recorded
         assert not [name for name in recorded if name.startswith("test/")]
-        assert store.find(made.run_id).kind == "tune"
+        assert store.find(made.id).kind == "tune"
 
 
 @pytest.mark.slow
@@ -145,4 +145,4 @@ def test_a_contender_whose_trials_all_diverge_has_no_final_run_and_costs_the_oth
 @pytest.mark.slow
 def test_a_recorded_tuning_is_continued_by_its_id_with_the_same_request() -> None:
     made = tune(request(("batchnorm",), trials=1))
-    assert recorded_request(made.run_id, None) == request(("batchnorm",), trials=1)
+    assert recorded_request(made.id, None) == request(("batchnorm",), trials=1)

@@ -21,13 +21,13 @@ def test_a_range_reads_as_it_is_written_and_its_values_stay_inside(
     written = Range(float(f"{low:g}"), float(f"{low * factor:g}"), log)
     if written.low < written.high:
         assert parse_space([f"lr={written}"]) == {"lr": written}
-        value = written.rounded("lr", written.low + place * (written.high - written.low))
+        value = written.rounded(written.low + place * (written.high - written.low))
         assert written.low <= value <= written.high
         assert value in (float(f"{value:.4g}"), written.low, written.high)
 
 
 def test_a_counted_setting_gets_whole_numbers() -> None:
-    assert Range(2, 512, log=True).rounded("batch_size", 33.4) == 33
+    assert Range(2, 512, log=True, whole=True).rounded(33.4) == 33
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,8 @@ def test_a_wrong_range_is_refused_with_what_fits(text: str, says: str) -> None:
 def test_a_setting_is_searched_in_one_range() -> None:
     with pytest.raises(UsageError, match="--over names lr twice"):
         parse_space(["lr=0.1..1", "lr=log:0.1..1"])
+
+
+def test_the_order_of_the_words_changes_nothing() -> None:
+    words = ["weight_decay=0..0.1", "lr=0.1..1", "momentum=0..0.9"]
+    assert list(parse_space(words)) == list(parse_space(words[::-1])) == ["lr", "momentum", "weight_decay"]

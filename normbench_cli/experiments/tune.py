@@ -1,0 +1,69 @@
+"""Tuning from Python: what `normbench tune` does, without printing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from normbench_cli.errors import UsageError
+from normbench_cli.experiments.events import Callback, ignore
+from normbench_cli.experiments.recorded import Packages
+from normbench_cli.experiments.tuning import run
+from normbench_cli.experiments.tuning.words import make_request
+
+
+def tune(
+    tuning: str | None = None,
+    *,
+    norm: str | Iterable[str] | None = None,
+    act: str | Iterable[str] | None = None,
+    model: str | Iterable[str] | None = None,
+    data: str | Iterable[str] | None = None,
+    objective: str | Iterable[str] | None = None,
+    over: str | Iterable[str] | Mapping[str, str] = (),
+    budget: int | str = 12,
+    sampler: str = "quasi-random",
+    pruner: str = "none",
+    metric: str = "validation/accuracy",
+    validation: float = 0.2,
+    trial_seed: int = 1000,
+    seeds: int | str | Iterable[int] = "0-4",
+    db: str | None = None,
+    allow: Packages = (),
+    on_event: Callback = ignore,
+    **settings: Any,
+) -> run.Tuning:
+    """Tune every contender with an equal budget, and test the chosen settings on fresh seeds.
+
+    Several values of norm, act, model, data or objective make contenders.  What is recorded is not trained again, so
+    the same call continues a tuning that was interrupted.
+
+    tuning: a recorded one to continue, by its id, in place of all that describes a new one.  over: ranges as
+    "lr=log:0.001..1", or {"lr": "log:0.001..1", "augnorm:phi": "1.1..1.9"}.  budget: trials, or time as "10min".
+    settings: any other setting of a run, with one value.  The others are the options of `normbench tune`; db, allow
+    and on_event are as in `train`.
+
+    >>> made = nb.tune(norm=["batchnorm", "popnorm"], act="sigmoid", model="mlp", over={"lr": "log:0.01..1"}, budget=8)
+    >>> [result.metrics["test/accuracy"] for result in made.results["popnorm"]]
+    """
+    axes = {"norm": norm, "act": act, "model": model, "data": data, "objective": objective}
+    given = {name: value for name, value in {**axes, **settings}.items() if value is not None}
+    if tuning is not None:
+        if given or over:
+            raise UsageError(
+                f"{next(iter(given), 'over')} describes a new tuning, and a recorded one is named", "drop one"
+            )
+        return run.tune(run.recorded_request(tuning, db, allow), db, on_event)
+    request = make_request(
+        given,
+        over=over,
+        budget=budget,
+        sampler=sampler,
+        pruner=pruner,
+        metric=metric,
+        validation=validation,
+        trial_seed=trial_seed,
+        seeds=seeds,
+        allow=allow,
+    )
+    return run.tune(request, db, on_event)

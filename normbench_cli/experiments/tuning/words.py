@@ -1,0 +1,97 @@
+"""A tuning from the words of a user: the options of the command, the keywords of Python."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from normbench_cli.axes.experiment import Experiment, make_experiment
+from normbench_cli.axes.values import pieces, read_seeds
+from normbench_cli.config import GRID_FIELDS, REGISTRIES
+from normbench_cli.errors import UsageError
+from normbench_cli.experiments.tuning.parameters import specs_in
+from normbench_cli.experiments.tuning.request import MOST_TRIALS, Budget, Pruner, Sampler, TuneRequest
+from normbench_cli.experiments.tuning.space import Space, parse_space
+from normbench_cli.registry.spec import read_value
+
+SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
+DECIDED = ("validation", "score_test", "seed", "fold", "note")  # a tuning sets them itself
+
+
+def make_request(
+    settings: Mapping[str, Any],
+    *,
+    over: str | Iterable[str] | Mapping[str, str] = (),
+    budget: int | str = 12,
+    sampler: str = "quasi-random",
+    pruner: str = "none",
+    metric: str = "validation/accuracy",
+    validation: float = 0.2,
+    trial_seed: int = 1000,
+    seeds: int | str | Iterable[Any] = "0-4",
+    allow: str | Iterable[str] = (),
+) -> TuneRequest:
+    """settings: of the contenders, by name.  The others are the options of `normbench tune`; `over` also as a
+    dictionary."""
+    experiment = make_experiment(settings)
+    if several := [name for name in experiment.axes if name not in GRID_FIELDS]:
+        raise UsageError(
+            f"{several[0]} has several values, and contenders differ in {', '.join(GRID_FIELDS)}",
+            f"give one, or search it: --over {several[0]}=...",
+        )
+    contenders = list(dict.fromkeys(experiment.configs(allow)))
+    space = parse_space(ranges_in(over), contenders)
+    refuse_searched(experiment, space)
+    return TuneRequest(
+        contenders=contenders,
+        space=space,
+        budget=parse_budget(str(budget)),
+        sampler=read_value(sampler, Sampler, "--sampler"),
+        pruner=read_value(pruner, Pruner, "--pruner"),
+        metric=metric,
+        validation=validation,
+        trial_seed=trial_seed,
+        seeds=tuple(read_seeds(pieces("seed", seeds))),
+    )
+
+
+def ranges_in(over: str | Iterable[str] | Mapping[str, str]) -> list[str]:
+    """The ranges as the command takes them, ``key=range``."""
+    if isinstance(over, Mapping):
+        return [f"{name}={text}" for name, text in over.items()]
+    return [over] if isinstance(over, str) else list(over)
+
+
+def refuse_searched(experiment: Experiment, space: Space) -> None:
+    """Refuse what is given and searched, and settings that a tuning decides itself."""
+    for name in (*experiment.written, *given_parameters(experiment)):
+        if name in space:
+            raise UsageError(
+                f"{name} is given and searched", f"drop it, or name by --over what is searched without {name}"
+            )
+        if name in DECIDED:
+            raise UsageError(f"--set {name}: a tuning sets it itself", "see --validation, --trial-seed and --seeds")
+
+
+def given_parameters(experiment: Experiment) -> list[str]:
+    """The parameters that specs set, also at their defaults: ``augnorm:phi``."""
+    return [
+        f"{spec.entry.name}:{key}"
+        for setting in REGISTRIES
+        for text in experiment.values.get(setting, [])
+        for spec in specs_in(setting, text)
+        for key in spec.written
+    ]
+
+
+def parse_budget(text: str) -> Budget:
+    """``12`` -> trials; ``90s``, ``10min``, ``1.5h`` -> seconds of training steps."""
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_TRIALS:
+        return Budget(trials=int(text))
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(s|m|min|h)", text)
+    seconds = float(found[1]) * SECONDS[found[2]] if found else 0.0
+    if not 0 < seconds < math.inf:
+        raise UsageError(f"--budget {text} is neither a number of trials nor a time", "write 12, 90s or 10min")
+    return Budget(seconds=seconds)
