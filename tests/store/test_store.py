@@ -22,6 +22,7 @@ from normbench_cli.store.rows import pack, unpack
 from normbench_cli.store.schema import Base, Environment, Metric, Run, SeriesChunk
 
 Enter = Callable[..., str]
+pytestmark = pytest.mark.every_database
 
 
 def count(store: Store, table: type[Base]) -> int:
