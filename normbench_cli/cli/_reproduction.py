@@ -47,9 +47,9 @@ def run(suites: Sequence[Suite], scale: Scale, budget: float, form: str | None, 
     plan = plan_reproduction(suites, scale, budget, common.db)
     for line in announcement(plan):
         hint(line, common.quiet)
-    failed, ran = dict[str, str](), bool(plan.due)
-    if plan.due:
-        with interrupts.raised(), training_progress(len(plan.due), quiet=common.quiet) as on_event:
+    failed, left = dict[str, str](), len(plan.due) + len(plan.elsewhere)
+    if left:
+        with interrupts.raised(), training_progress(left, quiet=common.quiet) as on_event:
             failed = run_plan(plan, common.db, on_event)
     plan = after(plan, common.db)
     missing = plan.reasons(failed)
@@ -59,7 +59,7 @@ def run(suites: Sequence[Suite], scale: Scale, budget: float, form: str | None, 
         document = make_document(store, suites, plan.scale, plan.recorded, missing, details="html" in formats)
     show(document, plan, missing, common)
     stem = stem_of(suites, plan.scale)
-    if formats and (ran or form is not None or not any(out.glob(f"{stem}.*"))):
+    if formats and (left or form is not None or not any(out.glob(f"{stem}.*"))):
         for line in write_files(document, out, formats, stem=stem):
             hint(f"written: {line}", common.quiet)
     elif formats:

@@ -33,6 +33,11 @@ class Plan:
         return [job for job in self.jobs if job.work and job.config.data not in self.blocked]
 
     @property
+    def elsewhere(self) -> list[Job]:
+        """The jobs that another process is running."""
+        return [job for job in self.jobs if job.status == "running"]
+
+    @property
     def missing(self) -> list[Job]:
         """The jobs that are left and cannot run, or that another process is running."""
         due = {job.fingerprint for job in self.due}
@@ -79,14 +84,18 @@ def chosen_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str |
 
 
 def run_plan(plan: Plan, db: str | None = None, on_event: Callback = ignore) -> dict[str, str]:
-    """Run what is due.  Gives the fingerprints of the jobs that failed, each with the reason."""
-    if not plan.due:
+    """Run what is due, and wait for what other processes run; what they leave is run here.
+
+    Gives the fingerprints of the jobs that failed, each with the reason.
+    """
+    jobs = [*plan.due, *plan.elsewhere]
+    if not jobs:
         return {}
     from normbench_cli.experiments.run_jobs import run_jobs
 
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     paths.set_compile_cache()
-    return run_jobs(plan.due, plan.scale.name, db, on_event)
+    return run_jobs(jobs, plan.scale.name, db, on_event)
 
 
 def after(plan: Plan, db: str | None = None) -> Plan:
