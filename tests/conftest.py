@@ -16,6 +16,7 @@ from hypothesis import settings
 
 from normbench_cli import interrupts
 from tests import migrated
+from tests.postgres import TEMPLATE, Server, running_server
 from tests.support import CommandResult, RunCommand, command_tree
 
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -67,6 +68,26 @@ def fill_once(
         return copy.deepcopy(filled_homes[key][1])
 
     return fill
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """A PostgreSQL server with an empty database at the newest schema."""
+    from normbench_cli.store import upgrade
+    from normbench_cli.store.location import parse_location
+
+    with running_server() as server:
+        server.execute(f"CREATE DATABASE {TEMPLATE}")
+        upgrade.upgrade(parse_location(server.url(TEMPLATE)))
+        yield server
+
+
+@pytest.fixture
+def postgres_database(postgres_server: Server) -> Iterator[str]:
+    """The URL of a new PostgreSQL database at the newest schema."""
+    name = postgres_server.new_database(TEMPLATE)
+    yield postgres_server.url(name)
+    postgres_server.drop(name)
 
 
 @pytest.fixture

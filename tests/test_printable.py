@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from normbench_cli.printable import printable
+from normbench_cli.printable import masked, printable
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=[]), max_size=40)
 
@@ -39,3 +39,26 @@ def test_nothing_that_controls_is_left(text: str) -> None:
     assert not {unicodedata.bidirectional(letter) for letter in shown} & bidirectional
     assert printable(shown) == shown
     assert shown.encode().decode() == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("postgresql://me:secret@host:5432/name", "postgresql://me:***@host:5432/name"),
+        ("--db=postgresql+psycopg://me:s%40/cr:et@host/n", "--db=postgresql+psycopg://me:***@host/n"),
+        ("postgresql://:secret@host", "postgresql://:***@host"),
+        ("postgresql://me:se@cret@host/name", "postgresql://me:***@host/name"),  # @ is not written %40
+        (
+            "postgresql:///n?user=me&password=secret&sslpassword=secret",
+            "postgresql:///n?user=me&password=***&sslpassword=***",
+        ),
+        ('{"a": "p://me:secret@h", "b": "test/accuracy@bim"}', '{"a": "p://me:***@h", "b": "test/accuracy@bim"}'),
+        (
+            "postgresql://me@host:5432/name and test/accuracy@bim",
+            "postgresql://me@host:5432/name and test/accuracy@bim",
+        ),
+        ("http://host:80/x", "http://host:80/x"),
+    ],
+)
+def test_passwords_of_urls_are_masked(text: str, shown: str) -> None:
+    assert masked(text) == shown

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from normbench_cli.cli._columns import Row, aligned
-from normbench_cli.printable import printable
+from normbench_cli.printable import masked, printable
 
 
 def print_table(
@@ -63,7 +63,8 @@ def hint(line: str, quiet: bool = False) -> None:
 
 
 def echo(text: str, stream: TextIO | None = None) -> None:
-    """Print, harmless to a terminal; a character that the stream's encoding does not have becomes a question mark."""
+    """Print, harmless to a terminal and without passwords; a character that the stream cannot encode becomes a question
+    mark."""
     stream = stream or sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    print(printable(text).encode(encoding, "replace").decode(encoding), file=stream)
+    print(printable(masked(text)).encode(encoding, "replace").decode(encoding), file=stream)

@@ -56,9 +56,9 @@ def run(
     plan = plan_reproduction(suites, scale, budget, common.db)
     for line in announcement(plan):
         hint(line, common.quiet)
-    failed, ran = dict[str, str](), bool(plan.due)
-    if plan.due:
-        with interrupts.raised(), grid_progress([job.config for job in plan.due], (), choice, common) as on_event:
+    failed, left = dict[str, str](), [*plan.due, *plan.elsewhere]
+    if left:
+        with interrupts.raised(), grid_progress([job.config for job in left], (), choice, common) as on_event:
             failed = run_plan(plan, common.db, on_event, choice)
     plan = after(plan, common.db)
     missing = plan.reasons(failed)
@@ -68,7 +68,7 @@ def run(
         document = make_document(store, suites, plan.scale, plan.recorded, missing, details="html" in formats)
     show(document, plan, missing, common)
     stem = stem_of(suites, plan.scale)
-    if formats and (ran or form is not None or not any(out.glob(f"{stem}.*"))):
+    if formats and (left or form is not None or not any(out.glob(f"{stem}.*"))):
         for line in write_files(document, out, formats, stem=stem):
             hint(f"written: {line}", common.quiet)
     elif formats:

@@ -133,10 +133,10 @@ def profile(
         typer.Option(
             "--budget",
             metavar="TIME",
-            help="The least rounds are always made; further ones until the command has taken so long.",
+            help="Further rounds end when all comparisons together have taken so long.",
             rich_help_panel=HOW_LONG,
         ),
-    ] = "45s",
+    ] = "60s",
     *,
     work: WorkOptions,
     more: MoreOptions,

@@ -138,12 +138,18 @@ def train(
         if results:
             print_results(results, asked.axes)
         if len(cells) > 1:
-            skipped = len(cells) - len(results)
-            echo(f"{len(results)} new, {skipped} already finished" + (" (--rerun trains them again)" * bool(skipped)))
+            echo(counted(results, len(cells)))
         if results:
             hint("compare with `normbench report`", common.quiet)
     check_losses(results)
     return exit_code(results, len(cells))
+
+
+def counted(results: Sequence[RunResult], cells: int) -> str:
+    """How many cells were trained here, by others meanwhile, and before."""
+    others, skipped = sum(result.elsewhere for result in results), cells - len(results)
+    line = f"{len(results) - others} new, {skipped} already finished" + " (--rerun trains them again)" * bool(skipped)
+    return f"{line}, {others} by other processes" if others else line
 
 
 def assigned(pairs: Sequence[str]) -> dict[str, Any]:

@@ -146,7 +146,7 @@ def check_database(location: str | None) -> Finding:
                 return Finding(False, f"{store.location}: {health.problems[0]}{more}", "see `normbench db check`")
             return Finding(True, f"{store.location}: {store.count()} runs")
     except NoDatabase:
-        return Finding(True, f"none yet at {paths.database(location)}", "`normbench train` makes it")
+        return Finding(True, f"none yet at {parse_location(paths.database(location))}", "`normbench train` makes it")
     except NormbenchError as error:
         return Finding(False, "", str(error))
 

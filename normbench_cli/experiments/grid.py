@@ -19,9 +19,11 @@ from normbench_cli.experiments.lifecycle import with_loss
 from normbench_cli.experiments.plan import Cell, plan_grid
 from normbench_cli.experiments.recorded import packages_of, recorded_result
 from normbench_cli.experiments.result import RunResult
+from normbench_cli.experiments.sharing import Shared, known_run
 from normbench_cli.experiments.train import resume_run, train_run
 from normbench_cli.interrupts import Interrupted
 from normbench_cli.store import Store
+from normbench_cli.store.errors import Taken
 from normbench_cli.store.status import WITH_RESULT
 
 THEN = "the same command trains the cells that are left"
@@ -87,8 +89,9 @@ def run_grid(
 ) -> list[RunResult]:
     """Train the cells that are due and give their results.
 
-    In a grid, a cell that fails is a result and the others are still trained; the error of a single run is raised.
-    choice: of an executor; None: one cell after the other, here.
+    In a grid, a cell that fails is a result and the others are still trained, and a cell that another process has is
+    left to it; a single run is always trained, and its error is raised.  choice: of an executor; None: one cell after
+    the other, here.
     """
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     paths.set_compile_cache()
@@ -96,40 +99,59 @@ def run_grid(
         if choice is not None:
             works = [CellWork(cell.config, cell.fingerprint) for cell in cells if cell.due]
             return run_works(works, choice, store, on_event, then=f"{RESUMABLE}; {THEN}")
-        results = list(train_cells(cells, store, on_event))
-        return [with_loss(result, store) for result in results]
+        if len(cells) == 1:
+            return [with_loss(train_alone(cells[0], store, on_event), store)]
+        results = {cell.fingerprint: result for cell, result in train_cells(cells, store, on_event)}
+        return [with_loss(results[cell.fingerprint], store) for cell in cells if cell.due]
 
 
-def train_cells(cells: Sequence[Cell], store: Store, on_event: Callback) -> Iterator[RunResult]:
-    """The results of the cells that are due, one after the other."""
-    for cell in cells:
-        if not cell.due:
-            continue
-        on_event(RunStarted(cell.config))
-        try:
-            result = train_cell(cell.config, store, on_event)
-        except KeyboardInterrupt as stopped:
-            if len(cells) == 1:
-                raise
-            raise Interrupted(f"{stopped or 'interrupted'}; {THEN}") from None
-        except Exception as error:
-            if len(cells) == 1:
-                raise
-            # whatever is wrong with one cell must not cost the others
-            result = RunResult(
-                "", "failed", cell.config, {}, f"{type(error).__name__}: {error}", fingerprint=cell.fingerprint
-            )
+def train_alone(cell: Cell, store: Store, on_event: Callback) -> RunResult:
+    on_event(RunStarted(cell.config))
+    result = train_cell(cell.config, store, on_event)
+    on_event(RunEnded(result))
+    return result
+
+
+def train_cells(cells: Sequence[Cell], store: Store, on_event: Callback) -> Iterator[tuple[Cell, RunResult]]:
+    """The cells that are due with their results, in the order in which they end."""
+    shared = Shared((cell for cell in cells if cell.due), store, on_event)
+    for cell, other in shared:
+        if other is not None:
+            result = replace(recorded_result(other.id, store, packages_of(cell.config)), elsewhere=True)
+        else:
+            on_event(RunStarted(cell.config))
+            try:
+                result = train_one(cell, store, on_event)
+            except Taken as taken:
+                shared.put_back(cell, taken.fingerprint)
+                continue
         on_event(RunEnded(result))
-        yield result
+        yield cell, result
 
 
-def train_cell(config: RunConfig, store: Store, on_event: Callback) -> RunResult:
-    """Resolve a configuration, warn of settings that are probably not intended, and train it on the data of now."""
+def train_one(cell: Cell, store: Store, on_event: Callback) -> RunResult:
+    """Train a cell of a grid.  Whatever is wrong with it must not cost the others."""
+    try:
+        return train_cell(cell.config, store, on_event, known_run(cell))
+    except Taken:
+        raise
+    except KeyboardInterrupt as stopped:
+        raise Interrupted(f"{stopped or 'interrupted'}; {THEN}") from None
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+        return RunResult("", "failed", cell.config, {}, message, fingerprint=cell.fingerprint)
+
+
+def train_cell(config: RunConfig, store: Store, on_event: Callback, instead_of: str | None = None) -> RunResult:
+    """Resolve a configuration, warn of settings that are probably not intended, and train it on the data of now.
+
+    instead_of: reserve the cell, see `Store.begin`.
+    """
     look(config.data)
     resolved = build.resolve(config, on_event)
     for warning in build.config_warnings(resolved):
         on_event(Notice(warning))
-    return train_run(resolved, store, on_event)
+    return train_run(resolved, store, on_event, instead_of)
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,11 @@ def begin_run(
     fingerprint: str,
     details: Mapping[str, Any],
     kind: str = "train",
+    instead_of: str | None = None,
 ) -> str:
-    """Record a new run as running, and give its id."""
-    argv = sys.argv[1:]
-    return store.begin(config.to_dict(), fingerprint, environment, kind=kind, argv=argv, details=details)
+    """Record a new run as running, and give its id.  instead_of: claim its cell, see `Store.begin`."""
+    settings, argv = config.to_dict(), sys.argv[1:]
+    return store.begin(settings, fingerprint, environment, kind=kind, argv=argv, details=details, instead_of=instead_of)
 
 
 class Heartbeat:

@@ -40,11 +40,11 @@ def plan_grid(configs: Iterable[RunConfig], db: str | None = None, *, rerun: boo
     """
     unique = by_fingerprint(configs)
     always = rerun or len(unique) == 1
-    recorded = {} if always else newest_runs(unique, db)
+    recorded = {} if len(unique) == 1 else newest_runs(unique, db)
     cells = []
     for fingerprint, config in unique.items():
         run_id, status = recorded.get(fingerprint, ("", "new"))
-        cells.append(Cell(config, fingerprint, status, run_id, due=status not in WITH_RESULT))
+        cells.append(Cell(config, fingerprint, status, run_id, due=always or status not in WITH_RESULT))
     check_cells(cell.config for cell in cells if cell.due)
     return cells
 

@@ -34,6 +34,11 @@ class Plan:
         return [job for job in self.jobs if job.work and job.config.data not in self.blocked]
 
     @property
+    def elsewhere(self) -> list[Job]:
+        """The jobs that another process is running."""
+        return [job for job in self.jobs if job.status == "running"]
+
+    @property
     def missing(self) -> list[Job]:
         """The jobs that are left and cannot run, or that another process is running."""
         due = {job.fingerprint for job in self.due}
@@ -82,17 +87,19 @@ def chosen_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str |
 def run_plan(
     plan: Plan, db: str | None = None, on_event: Callback = ignore, choice: Choice | None = None
 ) -> dict[str, str]:
-    """Run what is due.  Gives the fingerprints of the jobs that failed, each with the reason.
+    """Run what is due, and wait for what other processes run; what they leave is run here.
 
-    choice: of an executor; None: one job after the other, here.
+    Gives the fingerprints of the jobs that failed, each with the reason.  choice: of an executor; None: one job after
+    the other, here.
     """
-    if not plan.due:
+    jobs = [*plan.due, *plan.elsewhere]
+    if not jobs:
         return {}
     from normbench_cli.experiments.run_jobs import run_jobs
 
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     paths.set_compile_cache()
-    return run_jobs(plan.due, plan.scale.name, db, on_event, choice)
+    return run_jobs(jobs, plan.scale.name, db, on_event, choice)
 
 
 def after(plan: Plan, db: str | None = None) -> Plan:

@@ -15,7 +15,7 @@ class RunResult:
 
     id: empty if the run could not even begin.  status: finished, diverged, failed, interrupted or running.
     metrics: the last value of each metric, by full name.  message: why the run ended early.  fingerprint: as recorded.
-    lost: what of it could not be written anywhere, in a sentence.
+    lost: what of it could not be written anywhere, in a sentence.  elsewhere: another process has made it meanwhile.
     """
 
     id: str
@@ -25,6 +25,7 @@ class RunResult:
     message: str = ""
     fingerprint: str = field(kw_only=True)
     lost: str = field(default="", kw_only=True)
+    elsewhere: bool = field(default=False, kw_only=True)
 
     def to_json(self) -> dict[str, Any]:
         return run_json(

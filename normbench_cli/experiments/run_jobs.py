@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from normbench_cli import build
 from normbench_cli.config import RunConfig
@@ -19,9 +20,12 @@ from normbench_cli.experiments.grid import train_cell
 from normbench_cli.experiments.jobs import Job, data_fingerprint, state_of
 from normbench_cli.experiments.recorded import recorded_result
 from normbench_cli.experiments.result import RunResult
+from normbench_cli.experiments.sharing import Shared, known_run
 from normbench_cli.experiments.train import resume_run
 from normbench_cli.interrupts import Interrupted, held_back
 from normbench_cli.store import Store
+from normbench_cli.store.errors import Taken
+from normbench_cli.store.reading import AnyRow
 
 THEN = "the same command continues the suite"
 
@@ -29,25 +33,38 @@ THEN = "the same command continues the suite"
 def run_jobs(
     jobs: Sequence[Job], scale: str, db: str | None, on_event: Callback, choice: Choice | None = None
 ) -> dict[str, str]:
-    """The fingerprints of the jobs that failed, each with the reason."""
+    """The fingerprints of the jobs that failed, each with the reason.  A job that another process has is left to it."""
     failed: dict[str, str] = {}
     with Store.open(db) as store:
         if choice is not None:
             return failures(run_works([JobWork(job, scale) for job in jobs], choice, store, on_event, then=THEN), jobs)
-        for job in jobs:
+        shared = Shared(jobs, store, on_event)
+        for job, other in shared:
             on_event(RunStarted(job.config))
             try:
-                result = run_job(job, scale, store, on_event)
+                result = run_shared(job, other, scale, store, on_event)
+            except Taken as taken:
+                shared.put_back(job, taken.fingerprint)
+                continue
             except KeyboardInterrupt as stopped:
                 raise Interrupted(f"{stopped or 'interrupted'}; {THEN}") from None
             except Exception as error:  # whatever is wrong with one cell must not cost the others
                 reason = f"{type(error).__name__}: {error}"
                 result = RunResult(job.run_id, "failed", job.config, {}, reason, fingerprint=job.fingerprint)
-                failed[job.fingerprint] = reason
-            if result.lost:
-                failed[job.fingerprint] = result.lost
+            if result.lost or result.status == "failed":
+                failed[job.fingerprint] = result.lost or result.message
             on_event(RunEnded(result))
     return failed
+
+
+def run_shared(job: Job, other: AnyRow | None, scale: str, store: Store, on_event: Callback) -> RunResult:
+    """Do what is left of a job now.  other: the run that another process has made of it."""
+    if other is not None and other.status == "failed":
+        return recorded_result(other.id, store)
+    store.sweep(grace=timedelta(0))  # a run whose process is gone is continued without delay
+    fingerprint = job.fingerprint if other is None else other.fingerprint
+    known = store.newest_runs([fingerprint]).get(fingerprint, ("", "new"))
+    return run_job(state_of(job, *known, store), scale, store, on_event)
 
 
 def run_job(job: Job, scale: str, store: Store, on_event: Callback) -> RunResult:
@@ -57,7 +74,7 @@ def run_job(job: Job, scale: str, store: Store, on_event: Callback) -> RunResult
     if job.work == "resume":
         result = resume_run(job.run_id, store, on_event)
     elif job.work == "train":
-        result = train_cell(replace(job.config, tag=f"reproduce-{scale}"), store, on_event)
+        result = train_cell(replace(job.config, tag=f"reproduce-{scale}"), store, on_event, known_run(job))
     else:
         result = recorded_result(job.run_id, store)
     if job.unmeasured and result.status == "finished":

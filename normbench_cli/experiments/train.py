@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from normbench_cli import build, paths
 from normbench_cli.build import ResolvedConfig
@@ -18,7 +19,6 @@ from normbench_cli.engine.crossval import Curves, finished_folds
 from normbench_cli.engine.events import Diverged, Notice, Record
 from normbench_cli.engine.loop import fit
 from normbench_cli.engine.training import Training
-from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.checkpoints import Checkpoints
 from normbench_cli.experiments.details import details_of
 from normbench_cli.experiments.environment import environment
@@ -31,25 +31,29 @@ from normbench_cli.experiments.same_data import changed_sources, check_data
 from normbench_cli.experiments.trained import checkpoint_mismatch
 from normbench_cli.registry.trust import allowed_packages
 from normbench_cli.store import Store
+from normbench_cli.store.errors import Taken
 from normbench_cli.store.location import parse_location
 from normbench_cli.store.status import WITH_RESULT
 
 
-def train_run(config: ResolvedConfig, store: Store, on_event: Callback = ignore) -> RunResult:
-    """Train one run and record it as it goes.
+def train_run(
+    config: ResolvedConfig, store: Store, on_event: Callback = ignore, instead_of: str | None = None
+) -> RunResult:
+    """Train one run and record it as it goes.  instead_of: reserve its cell, see `Store.begin`.
 
     On an error or an interrupt the run's final status is recorded and the exception raised again.
     """
     with build.flags_of(config):
-        return train_as_set(config, store, on_event)
+        return train_as_set(config, store, on_event, instead_of)
 
 
-def train_as_set(config: ResolvedConfig, store: Store, on_event: Callback) -> RunResult:
+def train_as_set(config: ResolvedConfig, store: Store, on_event: Callback, instead_of: str | None = None) -> RunResult:
     """The same with torch's settings as they are."""
     facts = environment(pick_device(config.device))
     fingerprint, details = details_of(config, facts)
     with recording_outcome(store, partial(resume_advice, config, store)) as begun:
-        run_id = begun.begin(lambda: begin_run(config, store, facts, fingerprint=fingerprint, details=details))
+        made_of: dict[str, Any] = {"fingerprint": fingerprint, "details": details, "instead_of": instead_of}
+        run_id = begun.begin(lambda: begin_run(config, store, facts, **made_of))
         record_norm_layers(run_id, config, store, on_event)
         if config.folds:
             return cross_validate(run_id, config, {}, store, on_event)
@@ -70,9 +74,9 @@ def resume_run(
         store.sweep(grace=timedelta(0))
         run = store.find(text)
     if run.status in WITH_RESULT:
-        raise NormbenchError(f"run {run.id} is {run.status}", "only a run that ended early can be resumed")
+        raise Taken(f"run {run.id} is {run.status}", "only a run that ended early can be resumed")
     if run.status == "running":
-        raise NormbenchError(f"run {run.id} is running, in process {run.pid} on {run.host}", "stop it first")
+        raise Taken(f"run {run.id} is running, in process {run.pid} on {run.host}", "stop it first")
     recorded = recorded_config(run, allow)
     other_data = check_data(run, recorded, force=force, on_event=on_event)
     for notice in changed_sources(run, recorded):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from normbench_cli import paths
 from normbench_cli.errors import UsageError
-from normbench_cli.printable import printable
+from normbench_cli.printable import masked, printable
 
 KEPT = (  # what changes results, speed or which files are found; no secrets are among them
     *("PYTHONPATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
@@ -37,6 +37,9 @@ def present_job(arguments: Sequence[str]) -> Job:
     """These arguments for the program that runs now, here, with the variables that are set."""
     job = Job((*program(), *arguments), str(Path.cwd()), environment())
     for text in (*job.words, job.folder, *job.environment.values()):
+        if masked(text) != text:
+            what = "the URL of the database has a password, which others could read in the scheduler's file"
+            raise UsageError(what, "put it into ~/.pgpass, and leave it out of the URL")
         if "\n" in text or "\t" in text or printable(text) != text:
             raise UsageError(
                 f"{text!a} has a character that no crontab can hold", "use a path of letters, digits and signs"

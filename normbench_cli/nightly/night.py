@@ -22,9 +22,8 @@ from normbench_cli.store.nights import (
     record_cell,
     reopen_night,
 )
-from normbench_cli.store.processes import is_gone
 from normbench_cli.store.reading import AnyRow
-from normbench_cli.store.rows import now
+from normbench_cli.store.stale import dead_nights
 
 
 @dataclass
@@ -75,7 +74,8 @@ def open_night(store: Store, suite: NightlySuite, day: date, environment: Mappin
 
     Other nights whose process is gone are marked as killed.
     """
-    found = [night for night in nights(store, suite.name) if is_dead(night)]
+    dead = {night.id for night in dead_nights(store, timedelta(0))}
+    found = [night for night in nights(store, suite.name) if night.status == "killed" or night.id in dead]
     for night in found:
         if night.status == "running":
             mark_killed(store, night)
@@ -95,11 +95,6 @@ def continued(store: Store, suite: NightlySuite, night: AnyRow, environment: Map
     kept = [cell for cell, its_class in recorded.items() if classes.get(cell) == its_class]
     reopen_night(store, night.id, stale=recorded.keys() - set(kept))
     return Night(store, suite, night.id, date.fromisoformat(night.day), environment, kept)
-
-
-def is_dead(night: AnyRow) -> bool:
-    """Whether a night was killed: it says so, or it is running and its process is gone."""
-    return night.status == "killed" or (night.status == "running" and is_gone(night, now(), timedelta(0)))
 
 
 def facts_of(store: Store, night: AnyRow) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from normbench_cli.printable import masked
 from normbench_cli.store import Store
 from normbench_cli.store.queries import environment_facts
 from normbench_cli.version import __version__
@@ -33,7 +34,8 @@ def make_head(store: Store, runs: pd.DataFrame) -> dict[str, str]:
 def command() -> str:
     """The command line; for a report made from Python, that it was."""
     name = Path(sys.argv[0]).name if sys.argv else ""
-    return shlex.join(["normbench", *sys.argv[1:]]) if name in ("normbench", "__main__.py") else "called from Python"
+    called = name in ("normbench", "__main__.py")
+    return masked(shlex.join(["normbench", *sys.argv[1:]])) if called else "called from Python"
 
 
 def described_runs(runs: pd.DataFrame) -> str:

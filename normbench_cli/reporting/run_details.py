@@ -18,8 +18,8 @@ from normbench_cli.store import Store
 from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.queries import metrics_frame
 from normbench_cli.store.reading import fetch_run
+from normbench_cli.store.reservations import IN_LIMIT
 from normbench_cli.store.schema import Run
-from normbench_cli.store.store import IN_LIMIT
 
 MAX_POINTS = 60  # of a curve, which is drawn as wide as a thumb
 MAX_CURVES = 12

@@ -17,8 +17,9 @@ are only added, and the last row of a name counts; `queries` gives them as DataF
 `Store` (`store`, `recording`) writes: every method is one short transaction, so that runs side by side do not wait for
 each other.  While the database cannot be written, `_spool` keeps the records in a file, to be written later.
 `values` says what a value of each column may be, and `reading` reads rows of which any value may be damaged.
-`location` says which database is meant, `sqlite_file` inspects a file before it is opened, `connection` makes
-SQLAlchemy engines and turns their errors into one line (`file_errors`).  `upgrade` makes and migrates databases by
+`location` says which database is meant, `sqlite_file` inspects a file before it is opened (`network_folder`: whose disk
+it is on), `connection` makes SQLAlchemy engines, also for a PostgreSQL `server`, and turns their errors into one line
+(`file_errors`).  `reservations` let processes on any machines share a grid.  `upgrade` makes and migrates databases by
 Alembic (``migrations/``), after a `backup`.  `check` looks for damage, `processes` for runs whose process is gone.
 
 Care: `repair` mends what `check` finds (`_repair`), `merge` joins databases (`_merge`), `retention` says which runs are

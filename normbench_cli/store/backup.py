@@ -30,7 +30,8 @@ def backup(source: Location, target: Path | None = None, label: str = "") -> Pat
     target: the new file, or a folder for it; label: goes into a name that is chosen here.
     """
     if source.path is None:
-        raise DatabaseError(f"{source.shown} is not an SQLite file", "use its server's own tool for backups")
+        do = f"use `pg_dump --format=custom --file=normbench.dump` with {source.shown}, and pg_restore"
+        raise DatabaseError("a server's database is no file to copy", do)
     if file_version(source.path) is None:
         raise NoDatabase(f"there is no database at {source.shown}", "nothing to back up")
     chosen = target is None or target.is_dir()

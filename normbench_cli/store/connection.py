@@ -9,13 +9,14 @@ from typing import Literal
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, inspect, text
 from sqlalchemy.exc import DatabaseError as SqlError
-from sqlalchemy.exc import IntegrityError, NoSuchModuleError
+from sqlalchemy.exc import DataError, IntegrityError
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store.errors import CHOOSE_ANOTHER, RefusedRow
 from normbench_cli.store.file_errors import SQLITE_ERRORS, is_full, unusable
 from normbench_cli.store.location import Location
 from normbench_cli.store.schema import VERSION_TABLE, Base
+from normbench_cli.store.server import server_engine
 from normbench_cli.store.sqlite_file import connect, file_version
 from normbench_cli.store.values import read_json
 from normbench_cli.store.versions import single_version
@@ -46,18 +47,6 @@ def make_engine(location: Location, query: str, synchronous: Synchronous | None 
     event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", begin)
     return engine
-
-
-def server_engine(location: Location) -> Engine:
-    assert location.url is not None
-    try:
-        return create_engine(location.url, pool_pre_ping=True)
-    except NoSuchModuleError as error:
-        do = "see SQLAlchemy's list of dialects"
-        raise DatabaseError(f"{location.shown}: there is no such kind of database", do) from error
-    except ImportError as error:
-        do = f"pip install {error.name}"
-        raise DatabaseError(f"{location.shown} needs the package {error.name}", do) from error
 
 
 def begin(connection: Connection) -> None:
@@ -93,21 +82,43 @@ def translate_errors(location: Location) -> Iterator[None]:
     try:
         yield
     except (SqlError, *SQLITE_ERRORS) as error:
-        kind = RefusedRow if isinstance(error, IntegrityError) else DatabaseError
+        kind = RefusedRow if is_refusal(location, error) else DatabaseError
         raise kind(*error_message(location, error)) from error
+
+
+def is_refusal(location: Location, error: Exception) -> bool:
+    """Whether the fault is the row's.  SQLite takes any value: its errors of that kind are damage."""
+    return isinstance(error, IntegrityError) or (location.path is None and isinstance(error, DataError))
 
 
 def error_message(location: Location, error: SqlError | sqlite3.Error | UnicodeDecodeError) -> tuple[str, str]:
     """What happened, and what to do about it."""
     orig = error.orig if isinstance(error, SqlError) else error
     cause = " ".join(str(orig).split())
+    if location.url is not None and location.url.password:
+        cause = cause.replace(str(location.url.password), "***")
     name = f"the database {location.shown}"
     if isinstance(error, IntegrityError):
         return f"{name} refused a row: {cause}", "its run may have been removed meanwhile; see `normbench runs list`"
-    if "locked" in cause:
+    if is_refusal(location, error):
+        return f"{name} refused a row: {cause}", "shorten or change that value"
+    if "locked" in cause or "lock timeout" in cause:
         return f"{name} is being written by another program", "try again when that has ended"
     if ("readonly" in cause or "read-only" in cause) and not (location.path and is_full(orig, location.path)):
         return f"{name} is read-only", f"make it writable, or {CHOOSE_ANOTHER}"
     if location.path is None:
-        return f"{name} cannot be used: {cause}", "check the URL, and that its server is running"
+        return f"{name} cannot be used: {cause}", server_remedy(cause)
     return unusable(name, location.path, orig)
+
+
+def server_remedy(cause: str) -> str:
+    """What to do about a server's error."""
+    if "password" in cause or "authentication" in cause or "pg_hba" in cause:
+        return "check the user, and the password in the URL, PGPASSWORD or ~/.pgpass"
+    if "database" in cause and "does not exist" in cause:
+        return "make an empty one with `createdb`"
+    if "permission denied" in cause:
+        return "let its owner grant you the right"
+    if "too many" in cause or "slots" in cause:
+        return "raise its max_connections, or start fewer processes"
+    return "check the URL, and that its server is running"

@@ -55,13 +55,14 @@ class Database:
             yield session
 
     @contextmanager
-    def writing(self, patience: float | None = None) -> Iterator[Session]:
-        """A transaction that holds the database's only write lock from its first statement on.
+    def writing(self, patience: float | None = None, *, alone: bool = False) -> Iterator[Session]:
+        """A transaction that may write.  In a file it holds the only write lock from its first statement on; on a
+        server others write other rows meanwhile, unless it is to be `alone`.
 
-        patience: seconds to wait for that lock, if fewer than usual.
+        patience: seconds to wait for a lock, if fewer than usual.
         An interrupt waits for its end: a statement that is broken off would keep the lock until its traceback is gone.
         """
-        engine = self._engine_that_waits(patience).execution_options(writes=True)
+        engine = self._engine_that_waits(patience).execution_options(writes="alone" if alone else "beside others")
         with (
             held_back(),
             translate_errors(self.location),
@@ -71,7 +72,7 @@ class Database:
             yield session
 
     def _engine_that_waits(self, patience: float | None) -> Engine:
-        if patience is None or patience >= self.location.timeout or self.location.path is None:
+        if patience is None or patience >= self.location.timeout:
             return self._engine
         if patience not in self._impatient:
             self._impatient[patience] = self._new_engine(replace(self.location, timeout=patience))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from normbench_cli.errors import DatabaseError
+from normbench_cli.errors import DatabaseError, NormbenchError
 
 CHOOSE_ANOTHER = "name another file with --db or NORMBENCH_DB"
 RESTORE_BACKUP = "restore a backup (see `normbench db backup`), or " + CHOOSE_ANOTHER
@@ -19,3 +19,9 @@ class DamagedValue(DatabaseError):
 
 class RefusedRow(DatabaseError):
     """The database cannot have such a row, as of a run that was removed."""
+
+
+class Taken(NormbenchError):
+    """Another process executes the same cell, or has just done so."""
+
+    fingerprint = ""  # of the cell, as it would be recorded now

@@ -22,7 +22,7 @@ from normbench_cli.registry.spec import suggest
 from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.filter import Filter
 from normbench_cli.store.queries import runs_frame, series, series_names, sound_ids
-from normbench_cli.store.reading import ROWS_AT_ONCE, RUNS, fetch, fetch_each, row_number, row_numbers
+from normbench_cli.store.reading import ROWS_AT_ONCE, RUNS, fetch, fetch_each, has_row_numbers, row_number, row_numbers
 from normbench_cli.store.rows import Row, now
 from normbench_cli.store.schema import HEAD, Base
 from normbench_cli.store.store import Store
@@ -108,7 +108,10 @@ def table_rows(store: Store, session: Session, table: Table, run_ids: list[str] 
         parts = (query.where(key == run_id) for run_id in run_ids)
         yield from chain.from_iterable(sound_rows(store, session, part, table) for part in parts)
         return
-    if table is RUNS or session.get_bind().dialect.name != "sqlite":
+    if not has_row_numbers(session):
+        yield from map(tuple, fetch(session, query))
+        return
+    if table is RUNS:
         yield from sound_rows(store, session, query, table)
         return
     numbers = row_numbers(session, table)  # in parts, so that only a part with damage is read row by row

@@ -11,10 +11,12 @@ from sqlalchemy.exc import ArgumentError
 from normbench_cli import paths
 from normbench_cli.disk import free_bytes
 from normbench_cli.errors import DatabaseError
+from normbench_cli.printable import masked
 from normbench_cli.store.errors import CHOOSE_ANOTHER
 from normbench_cli.store.sqlite_file import BUSY_SECONDS, readonly_query
 
 ROOM = 2**17  # bytes of disk without which a database is only read
+POSTGRESQL, DRIVER = ("postgresql", "postgres"), "postgresql+psycopg"
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,13 @@ class Location:
     def address(self) -> str:
         """What opens this database from another process or machine.  Has the credentials: never to be printed."""
         return str(self.path) if self.url is None else self.url.render_as_string(hide_password=False)
+
+    @property
+    def name(self) -> str:
+        """The same however the database was named: from any folder, through any link, with or without a password."""
+        if self.path is not None or self.url is None:
+            return str(self.path.resolve()) if self.path else self.shown
+        return masked(str(self.url._replace(password=None)))
 
     @property
     def writable(self) -> bool:
@@ -77,12 +86,24 @@ def parse_location(text: str) -> Location:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError) as error:
-        do = "write dialect://user@host/name, or a path"
-        raise DatabaseError(f"'{text}' is not a database URL", do) from error
+        do = "write postgresql://user@host/name, or a path"
+        raise DatabaseError(f"'{masked(text)}' is not a database URL", do) from error
     if url.get_backend_name() == "sqlite":
         name = url.database or ""
         if name in ("", ":memory:") or name.startswith("file:") or url.query:
             do = "write sqlite:///path, or the path alone"
             raise DatabaseError(f"'{text}' does not name an SQLite file", do)
         return Location(name, paths.expanded(name).absolute())
-    return Location(url.render_as_string(hide_password=True), url=url)
+    return Location(masked(url.render_as_string(hide_password=True)), url=with_driver(url))
+
+
+def with_driver(url: URL) -> URL:
+    """The URL of a PostgreSQL server with psycopg as its driver; others stay as they are."""
+    if url.get_backend_name() not in POSTGRESQL:
+        return url
+    if "@" in f"{url.host}{url.database}":
+        raise DatabaseError("the password in a database URL has an @", "write %40 in its place")
+    if url.drivername not in (*POSTGRESQL, DRIVER):
+        do = "write postgresql://user@host/name"
+        raise DatabaseError(f"{url.drivername} is not the driver that normbench uses", do)
+    return url.set(drivername=DRIVER)

@@ -41,7 +41,7 @@ def merge(store: Store, others: Sequence[str], *, with_checkpoints: bool = False
     with ExitStack() as stack:
         sources = [stack.enter_context(opened(place, store)) for place in places]
         contents = [stack.enter_context(read(source)) for source in sources]
-        with store.writing() as session:
+        with store.writing(alone=True) as session:
             for place, source in zip(places, contents, strict=True):
                 target = read_contents(session)
                 if target.left_out:
@@ -86,7 +86,7 @@ def opened(place: Location, target: Store) -> Iterator[Store]:
     version = version_of(place)
     if version is None:
         raise NoDatabase(f"there is no database at {place}", "name a file that normbench has made, or its home")
-    if place.path is not None and target.location.path is not None and same_file(place.path, target.location.path):
+    if is_same(place, target.location):
         raise UsageError(f"{place} is the database itself", "name another one")
     if version == HEAD or place.path is None:
         with Store.open(place_text(place), write=False, sweep=False) as store:
@@ -100,8 +100,10 @@ def opened(place: Location, target: Store) -> Iterator[Store]:
             yield store
 
 
-def same_file(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
+def is_same(one: Location, other: Location) -> bool:
+    if one.path is None or other.path is None:
+        return one.name == other.name
+    return one.path.exists() and other.path.exists() and one.path.samefile(other.path)
 
 
 def place_text(place: Location) -> str:

@@ -16,7 +16,7 @@ from normbench_cli.store.processes import this_process
 from normbench_cli.store.reading import AnyRow, fetch_each
 from normbench_cli.store.rows import now
 from normbench_cli.store.schema import Environment, Night, NightValue
-from normbench_cli.store.statements import environment_id, unused_id
+from normbench_cli.store.statements import environment_id, time_of, unused_id
 from normbench_cli.store.status import NIGHT_STATUSES
 from normbench_cli.store.store import Store
 
@@ -26,9 +26,8 @@ VALUES: Table = Night.metadata.tables[NightValue.__tablename__]
 
 def begin_night(store: Store, suite: str, day: date, revision: str, environment: Mapping[str, Any]) -> str:
     """Add a night that this process executes, with status running; its new id."""
-    moment = now()
     with store.writing() as session:
-        night_id = unused_id(session, Night)
+        night_id, moment = unused_id(session, Night), time_of(session)
         session.execute(
             insert(Night).values(
                 id=night_id,
@@ -55,14 +54,14 @@ def reopen_night(store: Store, night_id: str, stale: Collection[str]) -> None:
         session.execute(delete(NightValue).where(of_night, NightValue.repeat > 0))
         for cell in stale:
             session.execute(delete(NightValue).where(of_night, NightValue.cell == cell))
-        again = {"status": "running", "message": "", "heartbeat_at": now(), "finished_at": None}
+        again = {"status": "running", "message": "", "heartbeat_at": time_of(session), "finished_at": None}
         session.execute(update(Night).where(Night.id == night_id).values(**again, **this_process()))
 
 
 def beat_night(store: Store, night_id: str) -> None:
     """Show that the process of a night is still at work."""
     with store.writing() as session:
-        session.execute(update(Night).where(Night.id == night_id).values(heartbeat_at=now()))
+        session.execute(update(Night).where(Night.id == night_id).values(heartbeat_at=time_of(session)))
 
 
 def record_cell(
@@ -95,7 +94,7 @@ def record_cell(
     with store.writing() as session:
         if rows:
             session.execute(insert(NightValue), rows)
-        session.execute(update(Night).where(Night.id == night_id).values(heartbeat_at=moment))
+        session.execute(update(Night).where(Night.id == night_id).values(heartbeat_at=time_of(session, moment)))
 
 
 def end_night(
@@ -104,9 +103,9 @@ def end_night(
     """Set the final status of a night, and what it came to."""
     if status not in NIGHT_STATUSES:
         raise ValueError(f"a night cannot be {status}")
-    moment = now()
-    values = {"status": status, "message": message, "heartbeat_at": moment, "finished_at": moment}
     with store.writing() as session:
+        moment = time_of(session)
+        values = {"status": status, "message": message, "heartbeat_at": moment, "finished_at": moment}
         session.execute(update(Night).where(Night.id == night_id).values(**values, verdict=dict(verdict or {})))
 
 
@@ -120,10 +119,10 @@ def mark_killed(store: Store, night: AnyRow) -> None:
 
 def stop_night(store: Store, night_id: str, message: str) -> None:
     """Mark a night that its user has stopped: it can be continued like one that was killed."""
-    moment = now()
-    values = {"status": "killed", "message": message, "heartbeat_at": moment, "finished_at": moment}
     running = (Night.id == night_id, Night.status == "running")
     with suppress(DatabaseError), store.writing() as session:
+        moment = time_of(session)
+        values = {"status": "killed", "message": message, "heartbeat_at": moment, "finished_at": moment}
         session.execute(update(Night).where(*running).values(**values))
 
 

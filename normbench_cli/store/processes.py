@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from normbench_cli.store.schema import Run
 
 GRACE = timedelta(seconds=5)  # a run with a heartbeat this recent is not examined
-SILENCE = timedelta(hours=1)  # a process on another host cannot be seen: it counts as gone after this much silence
+SILENCE = timedelta(minutes=20)  # a process on another host cannot be seen: it counts as gone after this much silence
 
 
 class Process(TypedDict):
@@ -29,9 +29,9 @@ def this_process() -> Process:
     return {"host": socket.gethostname(), "pid": os.getpid(), "process_started": psutil.Process().create_time()}
 
 
-def is_gone(run: AnyRow | Run, moment: datetime, grace: timedelta = GRACE) -> bool:
-    """Whether the process of a running run has disappeared."""
-    silent: timedelta = moment - run.heartbeat_at
+def is_gone(run: AnyRow | Run, moment: datetime, grace: timedelta = GRACE, up: timedelta = timedelta.max) -> bool:
+    """Whether the process of a running run has disappeared.  up: a database that was down has heard nobody before."""
+    silent: timedelta = min(moment - run.heartbeat_at, up)
     if run.host != socket.gethostname():
         return silent > SILENCE
     return silent > grace and not is_alive(run.pid, run.process_started)

@@ -19,9 +19,10 @@ from normbench_cli.store.errors import SEE_CHECK, DamagedValue
 from normbench_cli.store.filter import Filter
 from normbench_cli.store.metric_names import MetricName, parse_metric
 from normbench_cli.store.reading import CHUNKS_AT_ONCE, ENVIRONMENTS, RUNS, AnyRow, AnySelect, fetch, fetch_each
+from normbench_cli.store.reservations import IN_LIMIT
 from normbench_cli.store.rows import check_length, kept_count, kept_places, unpack
 from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
-from normbench_cli.store.store import IN_LIMIT, Store
+from normbench_cli.store.store import Store
 
 COLUMNS = (Run.id, Run.kind, Run.fingerprint, Run.status, Run.message, Run.started_at, Run.finished_at)
 EDITABLE = (Run.tag, Run.note)  # may change after the run; its config keeps what they were

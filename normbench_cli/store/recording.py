@@ -112,4 +112,4 @@ class Recording(Database):
         """Set the final status of a run."""
         if status not in STATUSES:
             raise ValueError(f"a run cannot be {status}")
-        self.write(Write(run_id, status=status, message=message))
+        self.write(Write(run_id, status=status, message=message.replace("\0", " ")))  # no text of a server has \0

@@ -39,7 +39,8 @@ def repair(location: str | None = None) -> Repaired:
     with Store.open(location, create=False, sweep=False) as store:
         path = store.location.path
         if path is None:
-            raise DatabaseError(f"{store.location} is not an SQLite file", "use its server's own tools")
+            do = "restore a dump with pg_restore; `normbench db check` names what is damaged"
+            raise DatabaseError(f"{store.location} is not a file that could be mended", do)
         health = check_database(store)
         repaired = Repaired(health)
         if not (health.problems or health.zombies or health.stale_nights or health.orphans):

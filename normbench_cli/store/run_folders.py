@@ -35,7 +35,7 @@ def orphans(run_ids: Iterable[str], location: Location) -> list[str]:
     known = set(run_ids)
     for text in dict.fromkeys((str(paths.home() / "normbench.db"), paths.database())):
         place = parse_location(text)
-        if place.path != location.path and (place.path is None or place.path.exists()):
+        if place.name != location.name and (place.path is None or place.path.exists()):
             try:
                 known |= ids_in(place)
             except Exception:  # whatever keeps it from being read: its runs are not known

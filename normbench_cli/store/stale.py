@@ -8,19 +8,27 @@ from sqlalchemy import select
 
 from normbench_cli.store.processes import GRACE, is_gone
 from normbench_cli.store.reading import AnyRow, fetch_each
-from normbench_cli.store.rows import now
 from normbench_cli.store.schema import Night, Run
+from normbench_cli.store.statements import clock
 from normbench_cli.store.store import Store
 
 
 def dead_nights(store: Store, grace: timedelta = GRACE) -> list[AnyRow]:
-    return [night for night in running(store, Night) if is_gone(night, now(), grace)]
+    return gone(store, Night, grace)
 
 
 def at_work(store: Store) -> list[str]:
     """The running runs and nights whose process is alive."""
-    found = {"run": running(store, Run), "night": running(store, Night)}
-    return [f"{kind} {row.id}" for kind, rows in found.items() for row in rows if not is_gone(row, now())]
+    found: dict[str, type[Run] | type[Night]] = {"run": Run, "night": Night}
+    dead = {row.id for kind in found.values() for row in gone(store, kind)}
+    return [f"{word} {row.id}" for word, kind in found.items() for row in running(store, kind) if row.id not in dead]
+
+
+def gone(store: Store, kind: type[Run] | type[Night], grace: timedelta = GRACE) -> list[AnyRow]:
+    rows = running(store, kind)
+    with store.reading() as session:
+        time = clock(session)
+    return [row for row in rows if is_gone(row, time.now, grace, time.up)]
 
 
 def running(store: Store, kind: type[Run] | type[Night]) -> list[AnyRow]:

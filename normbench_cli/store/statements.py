@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
-from sqlalchemy import select, update
+from sqlalchemy import DateTime, Interval, func, literal, select, type_coerce, update
 from sqlalchemy.orm import Session
 
 from normbench_cli.store.rows import facts_hash, now
-from normbench_cli.store.schema import Environment, Night, Run
+from normbench_cli.store.schema import Environment, Night, Run, UtcDateTime
+from normbench_cli.store.server import is_server
+
+LISTENING_SINCE: Any = func.pg_postmaster_start_time()
 
 
 def unused_id(session: Session, table: type[Run] | type[Night] = Run) -> str:
@@ -21,15 +24,51 @@ def unused_id(session: Session, table: type[Run] | type[Night] = Run) -> str:
     return new
 
 
+def time_of(session: Session, moment: datetime | None = None) -> Any:
+    """A moment of this machine's clock (default: now) as the database's clock has it, to be written into a row.
+
+    A server's clock decides for all machines; a file has no other clock than that of its machine.
+    """
+    if not is_server(session):
+        return moment or now()
+    server = func.timezone("utc", func.statement_timestamp(), type_=DateTime())
+    ago = max(timedelta(0), now() - moment) if moment else timedelta(0)  # both by this clock, however wrong it is
+    return server - literal(ago, Interval()) if ago else server
+
+
+class Clock(NamedTuple):
+    """What the database's clock says, and for how long the database has been able to hear anybody."""
+
+    now: datetime
+    up: timedelta = timedelta.max
+
+
+def clock(session: Session) -> Clock:
+    if not is_server(session):
+        return Clock(now())
+    up = func.statement_timestamp() - LISTENING_SINCE
+    return Clock(*session.execute(select(type_coerce(time_of(session), UtcDateTime), up)).one())
+
+
+def lock_name(session: Session, name: str) -> None:
+    """Wait until no other transaction has locked this name.  In a file nobody else writes anyway."""
+    if is_server(session):
+        session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(name, 0))))
+
+
 def update_heartbeat(session: Session, run_id: str, moment: datetime | None = None) -> None:
     running = update(Run).where(Run.id == run_id, Run.status == "running")
-    session.execute(running.values(heartbeat_at=moment or now()))
+    session.execute(running.values(heartbeat_at=time_of(session, moment)))
 
 
 def environment_id(session: Session, facts: Mapping[str, Any]) -> int:
     """The row of these facts, added if it does not exist."""
     key = facts_hash(facts)
-    known = session.scalar(select(Environment.id).where(Environment.hash == key))
+    find = select(Environment.id).where(Environment.hash == key)
+    known = session.scalar(find)
+    if known is None:
+        lock_name(session, f"environment {key}")
+        known = session.scalar(find)
     if known is not None:
         return known
     added = Environment(hash=key, facts=dict(facts))

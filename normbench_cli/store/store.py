@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -12,24 +13,27 @@ from sqlalchemy.orm import Session
 from normbench_cli import paths
 from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import NormbenchError
+from normbench_cli.printable import masked, printable
+from normbench_cli.store import network_folder
 from normbench_cli.store._spool import recorder
 from normbench_cli.store._spool.replay import remove
 from normbench_cli.store._spool.spool import pending
 from normbench_cli.store.connection import Synchronous, version_of
-from normbench_cli.store.errors import SEE_CHECK, DamagedValue, NoDatabase
+from normbench_cli.store.errors import SEE_CHECK, DamagedValue, NoDatabase, Taken
 from normbench_cli.store.location import parse_location
 from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.processes import GRACE, is_gone, this_process
 from normbench_cli.store.reading import RUNS, AnyRow, fetch, fetch_each, fetch_run
 from normbench_cli.store.recording import Recording
-from normbench_cli.store.rows import now
+from normbench_cli.store.reservations import IN_LIMIT, PROCESS, reserve
 from normbench_cli.store.schema import Environment, Metric, Night, Run, SeriesChunk
-from normbench_cli.store.statements import environment_id, unused_id
+from normbench_cli.store.statements import clock, environment_id, time_of, unused_id
 from normbench_cli.store.status import WITH_RESULT
 from normbench_cli.store.versions import require_head
 
+log = logging.getLogger(__name__)
+
 SETTING_COLUMNS = (*GRID_FIELDS, "seed", "tag", "note")  # settings that have a column of their own
-IN_LIMIT = 500  # values in one IN (...)
 
 
 class Store(Recording):
@@ -58,6 +62,8 @@ class Store(Recording):
             require_head(version, found.shown)
         elif not (write and create):
             raise NoDatabase(f"there is no database at {found.shown} yet", "`normbench train` makes one")
+        if found.path is not None and (line := network_folder.warning(found.path)):
+            log.warning(printable(line))
         if write:
             found.ensure_writable()
         if version is None:
@@ -80,16 +86,20 @@ class Store(Recording):
         kind: str = "train",
         argv: list[str],
         details: Mapping[str, Any] | None = None,
+        instead_of: str | None = None,
     ) -> str:
         """Add a run that this process executes, with status running; the run's new id.
 
-        details: what the run is made of, by topic; `add_details` adds more.
+        details: what the run is made of, by topic; `add_details` adds more.  instead_of: reserve the cell
+        (`reservations`): no other process has it, unless by this run, which is made again; empty if there is none.
         """
         settings = {name: config.get(name, None if name == "seed" else "") for name in SETTING_COLUMNS}
-        moment, process = now(), this_process()
+        process = this_process()
         self.flush()
         with self.writing() as session:
-            run_id = unused_id(session)
+            if instead_of is not None:
+                reserve(session, fingerprint, instead_of)
+            run_id, moment = unused_id(session), time_of(session)
             session.execute(
                 insert(Run).values(
                     id=run_id,
@@ -98,7 +108,7 @@ class Store(Recording):
                     status="running",
                     message="",
                     config=dict(config),
-                    argv=list(argv),
+                    argv=[masked(word) for word in argv],
                     started_at=moment,
                     heartbeat_at=moment,
                     environment_id=environment_id(session, environment),
@@ -122,14 +132,16 @@ class Store(Recording):
         if left := [spool.path for spool in pending(self.location) if spool.owner.run == run_id]:
             raise NormbenchError(f"run {run_id} has records in the spool {left[0]}", "wait until they can be recorded")
         with self.writing() as session:
-            pid = session.scalar(select(Run.pid).where(Run.id == run_id, Run.status == "running"))
-            if pid is not None:  # another process resumed it since this one looked
-                raise NormbenchError(f"run {run_id} is already being resumed by process {pid}", "wait for it")
+            of_run = select(Run.status, Run.pid).where(Run.id == run_id).with_for_update()
+            status, pid = session.execute(of_run).one_or_none() or ("", 0)
+            if status == "running":  # another process resumed it since this one looked
+                raise Taken(f"run {run_id} is already being resumed by process {pid}", "wait for it")
             session.execute(delete(Metric).where(Metric.run_id == run_id, late))
             if step is not None:
                 ends_late = SeriesChunk.first_step + SeriesChunk.count > step
                 session.execute(delete(SeriesChunk).where(SeriesChunk.run_id == run_id, ends_late))
-            again: dict[str, Any] = {"status": "running", "message": "", "heartbeat_at": now(), "finished_at": None}
+            moment = time_of(session)
+            again: dict[str, Any] = {"status": "running", "message": "", "heartbeat_at": moment, "finished_at": None}
             if self.labels:
                 again["details"] = {
                     **(session.scalar(select(Run.details).where(Run.id == run_id)) or {}),
@@ -147,11 +159,11 @@ class Store(Recording):
 
     def dead_runs(self, grace: timedelta = GRACE) -> list[AnyRow]:
         """Running runs whose process is gone, and whose last heartbeat is older than the grace time."""
-        moment = now()
-        columns = (Run.id, Run.host, Run.pid, Run.process_started, Run.heartbeat_at)
+        query = select(*PROCESS).where(Run.status == "running").order_by(Run.id)  # locks are taken in this order
         with self.reading() as session:
-            running, _ = fetch_each(session, select(*columns).where(Run.status == "running"), RUNS)
-        return [run for run in running if is_gone(run, moment, grace)]
+            time = clock(session)
+            running, _ = fetch_each(session, query, RUNS)
+        return [run for run in running if is_gone(run, time.now, grace, time.up)]
 
     def mark_interrupted(self, dead: Iterable[AnyRow]) -> None:
         """Mark dead runs as interrupted, except those that were resumed since they were read."""
@@ -208,7 +220,7 @@ class Store(Recording):
 
     def delete(self, run_ids: Collection[str]) -> None:
         """Delete runs with everything they measured, but not their folders."""
-        with self.writing() as session:
+        with self.writing(alone=True) as session:
             for run_id in run_ids:
                 session.execute(delete(Run).where(Run.id == run_id))
             used = select(Run.environment_id).union(select(Night.environment_id))

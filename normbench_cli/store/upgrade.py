@@ -45,7 +45,7 @@ def migrate(engine: Engine) -> None:
     """
     from alembic import command
 
-    with engine.execution_options(writes=True).connect() as connection:
+    with engine.execution_options(writes="alone").connect() as connection:
         is_sqlite = engine.dialect.name == "sqlite"
         raw: Any = connection.connection.dbapi_connection
         if is_sqlite:

@@ -9,16 +9,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import func
 
-from normbench_cli.store import Store
+from normbench_cli.store import Store, statements
 from normbench_cli.store._spool import recorder
 from tests.faults import small_disk
 
 Enter = Callable[..., str]
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests of modules that are marked `every_database` run on PostgreSQL too, unless they look into the file."""
+    if metafunc.definition.get_closest_marker("every_database") and "store" in metafunc.fixturenames:
+        if {"file", "rows"} & set(metafunc.fixturenames):
+            return
+        metafunc.parametrize("store", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
+
+
 @pytest.fixture
-def store(home: Path) -> Iterator[Store]:
+def store(home: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    if getattr(request, "param", "sqlite") == "postgresql":
+        monkeypatch.setenv("NORMBENCH_DB", request.getfixturevalue("postgres_database"))
+        monkeypatch.setattr(statements, "LISTENING_SINCE", func.to_timestamp(0))  # it has been running for years
     with Store.open() as opened:
         yield opened
 
@@ -74,3 +86,10 @@ def database(home: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iter
     with small_disk(folder) if callspec and callspec.params.get("fault") == "full" else nullcontext():
         folder.mkdir(exist_ok=True)
         yield folder / "results.db"
+
+
+@pytest.fixture
+def server(postgres_database: str) -> Iterator[Store]:
+    """A store on a PostgreSQL server."""
+    with Store.open(postgres_database) as opened:
+        yield opened

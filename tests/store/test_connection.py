@@ -38,6 +38,7 @@ def test_the_caller_decides_when_sqlite_waits_for_the_disk(synchronous: Synchron
         assert pragma(store, "synchronous") == number
 
 
+@pytest.mark.every_database
 def test_a_locked_database_is_one_line_of_error(store: Store, enter: Callable[..., str]) -> None:
     run_id = enter()
     with store.writing() as session, Store(replace(store.location, timeout=0.1)) as impatient:
@@ -103,6 +104,7 @@ def test_a_server_needs_no_file_kept_open_and_no_sync(server: Location) -> None:
         assert store.count() == 0
 
 
+@pytest.mark.every_database
 def test_a_record_is_written_whole_or_not_at_all(
     store: Store, enter: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +117,7 @@ def test_a_record_is_written_whole_or_not_at_all(
     assert series_names(store, run_id) == []
 
 
+@pytest.mark.every_database
 def test_readers_do_not_wait_for_a_writer_and_see_one_state(store: Store, enter: Callable[..., str]) -> None:
     run_id = enter()
     with Store(replace(store.location, timeout=0.1)) as other, other.reading() as reader:

@@ -12,11 +12,12 @@ from sqlalchemy import insert, select, update
 from normbench_cli.errors import NormbenchError
 from normbench_cli.store import Store
 from normbench_cli.store.check import check_database, lost_references
+from normbench_cli.store.reservations import IN_LIMIT
 from normbench_cli.store.rows import now
 from normbench_cli.store.schema import HEAD, Metric, Run
-from normbench_cli.store.store import IN_LIMIT
 
 Enter = Callable[..., str]
+pytestmark = pytest.mark.every_database
 
 
 def rename(store: Store, run_id: str, new: str) -> None:

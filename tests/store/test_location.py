@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,26 @@ from normbench_cli.store.location import parse_location
         ("nosuch://host/name", "no such kind of database"),
         ("://", "not a database URL"),
         ("mysql+pymysql://me:secret@host/name", "pip install pymysql"),
+        ("postgresql+psycopg2://me:secret@host/name", "not the driver that normbench uses"),
+        ("postgresql://me:secret@host:port/name", "not a database URL"),
+        ("postgresql://me:sec@ret@host/name", "write %40"),
     ],
 )
 def test_an_unusable_url_is_refused_without_its_password(text: str, says: str) -> None:
     with pytest.raises(DatabaseError, match=says) as caught:
         Store.open(text)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["postgresql://me:secret@host/name", "postgres://me@host/name"])
+def test_without_psycopg_one_line_names_the_extra(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(
+        DatabaseError, match=r'needs the package psycopg; pip install "normbench\[postgres\]"'
+    ) as caught:
+        Store.open(url)
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_url_and_a_path_lead_to_the_same_file(tmp_path: Path) -> None:
@@ -60,6 +75,8 @@ def test_a_server_is_shown_without_its_password_and_is_always_writable() -> None
     assert location.writable
     assert location.read_query == "mode=rw"
     location.ensure_writable()
+    assert location.name == parse_location("postgres://me@host/name").name
+    assert location.url.drivername == "postgresql+psycopg"
 
 
 @pytest.mark.parametrize(

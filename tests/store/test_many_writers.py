@@ -1,24 +1,23 @@
-"""Eight processes record into one file while reports read it: no error, no lost row, no error of the reader."""
+"""Eight processes record into one database while reports read it: no error, no lost row, no error of the reader."""
 
 from __future__ import annotations
 
-import sqlite3
 import warnings
-from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from normbench_cli.store import Store, connection
-from tests.faults import integrity
+from normbench_cli.store.check import check_database
 from tests.killing import CAN_FORK, FORK
 from tests.support import RunCommand
 
 WRITERS = 8
 
 
-def record_epochs(database: Path, epochs: int) -> None:
-    with Store.open(str(database)) as store, store.hold_open():
+def record_epochs(location: str, epochs: int) -> None:
+    with Store.open(location) as store, store.hold_open():
         run_id = store.begin({"norm": "batchnorm", "seed": 1}, "f", {}, argv=[])
         for epoch in range(1, epochs + 1):
             values = {"train/loss": 1 / epoch, "test/accuracy": epoch / epochs}
@@ -26,15 +25,30 @@ def record_epochs(database: Path, epochs: int) -> None:
         store.end(run_id, "finished")
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def location(home: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Of a database that exists, which commands use too."""
+    server = request.param == "postgresql"
+    place: str = request.getfixturevalue("postgres_database") if server else str(home / "normbench.db")
+    monkeypatch.setenv("NORMBENCH_DB", place)
+    Store.open().close()
+    return place
+
+
 @pytest.mark.skipif(not CAN_FORK, reason="this system cannot fork processes")
 @pytest.mark.parametrize("epochs", [20, pytest.param(2000, marks=pytest.mark.slow)])
 def test_eight_writers_and_a_reader(
-    home: Path, normbench: RunCommand, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, epochs: int
+    home: Path,
+    location: str,
+    normbench: RunCommand,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    epochs: int,
 ) -> None:
-    database, reports = home / "normbench.db", 0
-    record_epochs(home_made(database), epochs=1)
+    reports = 0
+    record_epochs(location, epochs=1)
     monkeypatch.setattr(connection, "SYNCHRONOUS", "NORMAL")
-    writers = [FORK.Process(target=record_epochs, args=(database, epochs)) for _ in range(WRITERS)]
+    writers = [FORK.Process(target=record_epochs, args=(location, epochs)) for _ in range(WRITERS)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         for writer in writers:
@@ -45,17 +59,12 @@ def test_eight_writers_and_a_reader(
         reports += 1
     assert ([writer.exitcode for writer in writers], caplog.messages) == ([0] * WRITERS, [])
     assert reports > 0
-    assert integrity(database) == ["ok"]
-    with closing(sqlite3.connect(database)) as reader:
-        runs = reader.execute("SELECT count(*), min(state), max(state) FROM runs").fetchall()
-        metrics = reader.execute("SELECT count(*), count(DISTINCT run_id || epoch || name) FROM metrics").fetchall()
-        (chunks,) = reader.execute("SELECT count(*) FROM samples").fetchall()
+    with Store.open() as store, store.reading() as session:
+        assert check_database(store).problems == []
+        runs = session.execute(text("SELECT count(*), min(state), max(state) FROM runs")).all()
+        metrics = session.execute(text("SELECT count(*), count(DISTINCT run_id || epoch || name) FROM metrics")).all()
+        chunks = session.scalar(text("SELECT count(*) FROM samples"))
     rows = 2 * (WRITERS * epochs + 1)
-    assert (runs, metrics, chunks) == ([(WRITERS + 1, "finished", "finished")], [(rows, rows)], (rows // 2,))
-    assert list(home.glob("*.spool*")) == []
+    assert (runs, metrics, chunks) == ([(WRITERS + 1, "finished", "finished")], [(rows, rows)], rows // 2)
+    assert list(home.rglob("*.spool*")) == []
     print(f"{WRITERS} x {epochs} epochs, {reports} reports meanwhile")
-
-
-def home_made(database: Path) -> Path:
-    Store.open(str(database)).close()
-    return database

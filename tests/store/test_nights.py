@@ -23,6 +23,7 @@ from normbench_cli.store.schema import NightValue
 
 DAY = date(2026, 3, 1)
 FACTS = {"torch": "2.13.0"}
+pytestmark = pytest.mark.every_database
 
 
 def a_night(store: Store) -> str:

@@ -12,10 +12,11 @@ from normbench_cli.errors import UsageError
 from normbench_cli.store import Store
 from normbench_cli.store.filter import parse_where
 from normbench_cli.store.queries import metrics_frame, runs_frame, series, series_names
+from normbench_cli.store.reservations import IN_LIMIT
 from normbench_cli.store.schema import Run
-from normbench_cli.store.store import IN_LIMIT
 
 Enter = Callable[..., str]
+pytestmark = pytest.mark.every_database
 
 
 def test_no_runs_make_an_empty_frame_with_all_columns(store: Store) -> None:

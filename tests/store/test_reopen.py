@@ -14,6 +14,7 @@ from normbench_cli.store.queries import series
 from normbench_cli.store.schema import Metric, Run
 
 Enter = Callable[..., str]
+pytestmark = pytest.mark.every_database
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from normbench_cli.store import Store, rows
 from normbench_cli.store.rows import Measurements, facts_hash, metric_rows, series_row
 from normbench_cli.store.schema import NanFloat, UtcDateTime
 
+pytestmark = pytest.mark.every_database
+
 
 @pytest.mark.parametrize(("step", "first"), [(5, 2), (4, 1), (3, 0), (2, 0), (0, 0), (None, 0)])
 def test_a_chunk_ends_at_its_step(step: int | None, first: int) -> None:

@@ -23,6 +23,7 @@ from normbench_cli.store.schema import Base, Environment, Metric, Run, SeriesChu
 from tests.store.writers import write_a_run
 
 Enter = Callable[..., str]
+pytestmark = pytest.mark.every_database
 
 
 def count(store: Store, table: type[Base]) -> int:

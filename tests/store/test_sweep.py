@@ -16,6 +16,7 @@ from normbench_cli.store.rows import now
 from normbench_cli.store.schema import Run
 
 NO_PROCESS = 2**22 + 1  # above any process id
+pytestmark = pytest.mark.every_database
 
 
 def set_process(store: Store, *, host: str, pid: int, started: float, silent: float) -> None:

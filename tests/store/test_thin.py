@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def test_a_block_keeps_one_of_its_measured_values(values: list[float], every: in
         assert value in block if not math.isnan(value) else all(map(math.isnan, block))
 
 
+@pytest.mark.every_database
 def test_a_series_is_thinned_once_and_keeps_its_steps(store: Store, enter: Enter) -> None:
     run_id = enter()
     for step in (20, 40):

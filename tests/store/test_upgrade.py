@@ -64,6 +64,7 @@ def test_head_is_the_newest_of_the_numbered_migrations() -> None:
     assert revisions == [f"{number:04}" for number in range(1, len(revisions) + 1)]
 
 
+@pytest.mark.every_database
 def test_the_migrations_make_the_tables_of_the_schema(store: Store) -> None:
     with store.reading() as session:
         context = MigrationContext.configure(

@@ -15,7 +15,7 @@ from normbench_cli.errors import DatabaseError
 from normbench_cli.interrupts import held_back
 from normbench_cli.printable import printable
 from normbench_cli.store._spool.replay import remove
-from normbench_cli.store._spool.spool import Places, name_of
+from normbench_cli.store._spool.spool import Places
 from normbench_cli.store._spool.spool_file import Owner, SpoolFile
 from normbench_cli.store._spool.writes import Write, summary
 from normbench_cli.store.database import Database
@@ -40,7 +40,7 @@ class Recorder:
         self.run_id, self.fingerprint, self.metrics = run_id, fingerprint, dict(metrics)
         self.ended = False
         self._database = database
-        self._owner = Owner(name_of(database.location), run_id, **process)
+        self._owner = Owner(database.location.name, run_id, **process)
         self._places = Places(database.location)
         self._waiting: list[Write] = []  # what is not in the database
         self._saved = 0  # so many of them are in the spool file
@@ -97,6 +97,7 @@ class Recorder:
             if again and time.monotonic() < self._next_try:
                 return False
             patience = LESS_PATIENCE if again else PATIENCE
+        began = time.monotonic()
         try:
             with self._database.writing(patience) as session:
                 for write in writes:  # what ended in an error may be in the database all the same, or be there by now
@@ -110,13 +111,17 @@ class Recorder:
             if isinstance(error, DamagedValue) and not self._waiting:
                 raise
             self._problem = error.what if isinstance(error, DatabaseError) else f"{self._name}: {error.strerror}"
-            self._next_try = time.monotonic() + SECONDS_BETWEEN_TRIES
+            self._next_try = time.monotonic() + SECONDS_BETWEEN_TRIES * self._weight(began if again else None)
             return False
         self._problem = ""
         if self._waiting:
             self._say(f"{self._name} can be written again; run {self.run_id} has now {summary(self._waiting)}")
             self._forget()
         return True
+
+    def _weight(self, began: float | None) -> float:
+        """How much longer than usual an attempt took: a server that is out of reach may let a process wait."""
+        return 1.0 if began is None else max(1.0, (time.monotonic() - began) / LESS_PATIENCE)
 
     def _forget(self) -> None:
         """What was waiting is recorded."""

@@ -34,7 +34,7 @@ def replay(database: Database, patience: float | None = None, run_id: str | None
 
 
 def replay_one(database: Database, path: Path, patience: float | None) -> Iterator[str]:
-    with database.writing(patience) as session:
+    with database.writing(patience, alone=True) as session:
         # The file is read under the database's lock, so two processes do not record it at once.  Who is killed before
         # the file is removed leaves it to the next, which finds its measurements in the database.
         spool = read_spool(path)

@@ -50,11 +50,6 @@ class Spool:
         return is_alive(self.owner.pid, self.owner.process_started)
 
 
-def name_of(location: Location) -> str:
-    """How spool files name the database: the same from any folder and through any link."""
-    return str(location.path.resolve()) if location.path is not None else location.shown
-
-
 @dataclass(frozen=True)
 class Place:
     """A folder for spool files, made in `base` if necessary.  private: anybody may write to `base`."""
@@ -132,8 +127,8 @@ def spool_paths(location: Location) -> Iterator[Path]:
 
 def belongs(spool: Spool, location: Location) -> bool:
     """Whether a spool is of this database, which may have been moved together with the spools beside it."""
-    if location.path is None or spool.owner.database == name_of(location):
-        return spool.owner.database == name_of(location)
+    if location.path is None or spool.owner.database == location.name:
+        return spool.owner.database == location.name
     path = location.path.resolve()
     moved = not os.path.exists(spool.owner.database)  # noqa: PTH110  False where a folder may not be searched
     return moved and spool.path.parent == path.parent and Path(spool.owner.database).name == path.name

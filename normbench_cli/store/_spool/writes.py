@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.rows import RecordLike, Row, metric_rows, now, series_row
 from normbench_cli.store.schema import Base, Metric, Run, SeriesChunk
-from normbench_cli.store.statements import update_heartbeat
+from normbench_cli.store.statements import time_of, update_heartbeat
 from normbench_cli.store.status import STATUSES
 from normbench_cli.store.values import column_problem
 
@@ -47,11 +47,11 @@ class Write:
             session.execute(insert(SeriesChunk), list(self.series))
         this = update(Run).where(Run.id == self.run_id)
         if self.details or self.remark:
-            known = session.scalar(select(Run.details).where(Run.id == self.run_id)) or {}
+            known = session.scalar(select(Run.details).where(Run.id == self.run_id).with_for_update()) or {}
             session.execute(this.values(details=with_remark({**known, **self.details}, self.remark)))
         if self.status:
-            ended = {"status": self.status, "message": self.message}
-            session.execute(this.values(**ended, heartbeat_at=self.at, finished_at=self.at))
+            ended, at = {"status": self.status, "message": self.message}, time_of(session, self.at)
+            session.execute(this.values(**ended, heartbeat_at=at, finished_at=at))
         if not (self.details or self.remark or self.status):
             update_heartbeat(session, self.run_id, self.at)
 
