@@ -111,8 +111,8 @@ def is_own(folder: Path) -> bool:
 
 def pending(location: Location) -> list[Spool]:
     """The spools of a database, the oldest first, also those that live processes are still writing."""
-    found = [spool for path in spool_paths(location) if (spool := read_spool(path)) and belongs(spool, location)]
-    return sorted(found, key=lambda spool: spool.changed)
+    own = [path for path in spool_paths(location) if belongs(path, location)]
+    return sorted(filter(None, map(read_spool, own)), key=lambda spool: spool.changed)
 
 
 def spool_paths(location: Location) -> Iterator[Path]:
@@ -125,13 +125,23 @@ def spool_paths(location: Location) -> Iterator[Path]:
                 )
 
 
-def belongs(spool: Spool, location: Location) -> bool:
-    """Whether a spool is of this database, which may have been moved together with the spools beside it."""
-    if location.path is None or spool.owner.database == location.name:
-        return spool.owner.database == location.name
-    path = location.path.resolve()
-    moved = not os.path.exists(spool.owner.database)  # noqa: PTH110  False where a folder may not be searched
-    return moved and spool.path.parent == path.parent and Path(spool.owner.database).name == path.name
+def belongs(path: Path, location: Location) -> bool:
+    """Whether a spool is of this database, which may have been moved together with the spools beside it.
+
+    Only the spool's first line is read: in the folder for temporary files are those of other databases, too.
+    """
+    try:
+        with path.open("rb") as file:
+            owner = owner_from_json(content_of(file.readline().rstrip(b"\n")) or {})
+    except OSError:
+        return False
+    if owner is None:
+        return False
+    if location.path is None or owner.database == location.name:
+        return owner.database == location.name
+    database = location.path.resolve()
+    moved = not os.path.exists(owner.database)  # noqa: PTH110  False where a folder may not be searched
+    return moved and path.parent == database.parent and Path(owner.database).name == database.name
 
 
 def read_spool(path: Path) -> Spool | None:
