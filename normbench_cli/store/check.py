@@ -104,22 +104,31 @@ def look_beside(store: Store, health: Health) -> None:
     health.without_checkpoint = without_checkpoint(run.id for run in trained if not run.config.get("folds"))
 
 
+UNKNOWN_TABLES = """
+SELECT m.name, f."table" FROM sqlite_master m, pragma_foreign_key_list(m.name) f
+WHERE m.type = 'table' AND f."table" NOT IN (SELECT name FROM sqlite_master WHERE type = 'table')
+"""
+
+
 def integrity_problems(path: Path, query: str) -> list[str]:
-    """What SQLite finds wrong with the pages of a file."""
-    return pragma(path, query, "integrity_check(20)", lambda rows: [text for (text,) in rows if text != "ok"])
+    """What is wrong with the pages of a file: what SQLite finds, and references to tables that there are not, by which
+    it does not notice that the text of a table is damaged."""
+    found = ask(path, query, "PRAGMA integrity_check(20)", lambda rows: [text for (text,) in rows if text != "ok"])
+    sentence = "table {} refers to a table {}, which is not there"
+    return found or ask(path, query, UNKNOWN_TABLES, lambda rows: [sentence.format(*row) for row in rows])
 
 
 def lost_references(path: Path, query: str) -> list[str]:
     """Rows that refer to missing rows."""
     sentence = "row {1} of {0} points to a row of {2} that is not there"
-    return pragma(path, query, "foreign_key_check", lambda rows: [sentence.format(*row) for row in rows])
+    return ask(path, query, "PRAGMA foreign_key_check", lambda rows: [sentence.format(*row) for row in rows])
 
 
-def pragma(path: Path, query: str, name: str, sentences: Callable[[Iterable[Any]], list[str]]) -> list[str]:
-    """What a check of SQLite says.  An error that says nothing about the file, such as a full disk's, is raised."""
+def ask(path: Path, query: str, check: str, sentences: Callable[[Iterable[Any]], list[str]]) -> list[str]:
+    """What a check in SQL says.  An error that says nothing about the file, such as a full disk's, is raised."""
     try:
         with closing(connect(path, query)) as connection:
-            return sentences(connection.execute(f"PRAGMA {name}"))
+            return sentences(connection.execute(check))
     except SQLITE_ERRORS as error:  # too damaged for the checks themselves
         if not is_damage(error):
             raise DatabaseError(*unusable(f"the database {path}", path, error)) from error

@@ -142,6 +142,15 @@ def test_a_file_with_damaged_pages_keeps_every_finished_run_that_could_be_read(t
     assert done.backup.exists()
 
 
+def test_a_damaged_reference_in_the_text_of_a_table_costs_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    damaging.make_database(path)
+    before = readable(path)
+    path.write_bytes(path.read_bytes().replace(b"REFERENCES environments", b"REFERENCES enfironments", 1))
+    assert "its readable rows are in a new file" in repaired(path).done
+    assert readable(path) == before
+
+
 def test_runs_whose_measurements_were_in_a_damaged_page_say_so(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     ids = damaging.make_database(path)
