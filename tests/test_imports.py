@@ -6,9 +6,6 @@ All of it is read from the source with `ast`, except the last part, which starts
 from __future__ import annotations
 
 import ast
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -16,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from normbench_cli.store import Store
 from tests.source import FILES, PACKAGE, parsed, place
 
 # neither torch nor the database
@@ -205,49 +201,6 @@ def test_imports_inside_functions_stay_few() -> None:
 def test_only_what_is_slow_to_load_is_imported_inside_functions() -> None:
     found = [place for place, node in lazy_imports() if not any(map(is_slow_to_load, names_in(node)))]
     assert not found, "\n".join(found)
-
-
-LIGHT = {"torch", "optuna", "pandas", "sqlalchemy"}
-READING = {"torch", "optuna", "alembic"}
-DRAWING = {"matplotlib", "scipy.stats", "statsmodels", "scikit_posthocs"}
-COMMANDS: list[tuple[list[str], set[str]]] = [  # in one process, so a command also answers for those before it
-    (["--help"], LIGHT),
-    (["train", "--help"], LIGHT),
-    (["list", "norms"], LIGHT),
-    (["tune", "--help"], LIGHT),
-    (["list", "activations", "--json"], LIGHT),
-    (["list", "suites"], LIGHT),
-    (["report"], READING | DRAWING),
-    (["report", "--where", "norm=popnorm:kappa=8"], READING),
-    (["runs", "list"], READING),
-    (["runs", "list", "--where", "norm=ws+gn:groups=8", "--where", "act=elu:alpha=2"], READING),
-]
-RUN_ALL = """
-import json, pathlib, sys
-from normbench_cli.cli.main import main
-loaded = []
-for words in json.loads(sys.argv[1]):
-    sys.argv = ["normbench", *words]
-    try:
-        main()
-    except SystemExit:
-        loaded.append([*sys.modules])
-pathlib.Path("loaded.json").write_text(json.dumps(loaded))
-"""
-
-
-def loaded_by(commands: list[list[str]]) -> list[set[str]]:
-    """The modules that a process has loaded at the end of each command."""
-    subprocess.run([sys.executable, "-c", RUN_ALL, json.dumps(commands)], capture_output=True, text=True, check=True)
-    return [set(modules) for modules in json.loads(Path("loaded.json").read_text())]
-
-
-def test_light_commands_load_no_heavy_library() -> None:
-    with Store.open():  # so that there is a database to read
-        pass
-    loaded = loaded_by([words for words, _ in COMMANDS])
-    heavy = {" ".join(words): found & without for (words, without), found in zip(COMMANDS, loaded, strict=True)}
-    assert not {words: libraries for words, libraries in heavy.items() if libraries}
 
 
 @pytest.mark.parametrize("library", ["ray", "submitit"])

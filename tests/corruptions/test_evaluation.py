@@ -16,7 +16,7 @@ from normbench_cli.corruptions import CORRUPTIONS
 from normbench_cli.corruptions.cases import parse_cases, standard_corruptions
 from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.errors import UsageError
-from normbench_cli.experiments import evaluate
+from normbench_cli.experiments import corrupted
 from normbench_cli.experiments.corrupted import Corrupted
 from normbench_cli.registry import DATASETS
 from tests.support import RunCommand
@@ -147,7 +147,7 @@ def test_metrics_measured_before_an_interruption_are_kept(
                 raise KeyboardInterrupt
             return super().__call__(model, x, y)
 
-    monkeypatch.setattr(evaluate, "Corrupted", Stops)
+    monkeypatch.setattr(corrupted, "Corrupted", Stops)
     assert normbench("eval", run, "--corruption", "fog,snow").code == 130
     with Store.open() as store:
         kept = store.latest_metrics(run)
