@@ -85,6 +85,7 @@ def check_nothing_twice(home: Path, expected: dict[str, Any]) -> None:
     check_same(found, expected)
 
 
+@pytest.mark.slow
 def test_killed_in_a_trial_and_started_again_it_comes_to_the_same(tmp_path: Path) -> None:
     assert run_to_end(tmp_path / "whole", ONE) == 0
     assert killed_until_it_ends(tmp_path / "killed", ONE, "step", 7) == 2

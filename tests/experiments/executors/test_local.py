@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import psutil
@@ -143,6 +144,6 @@ def test_workers_end_with_their_launcher(home: Path) -> None:
     process.join()
     worker.wait(timeout=60)
     with Store.open() as store:
-        store.sweep()
+        store.sweep(grace=timedelta(0))
     (run,) = recorded_runs(home)
     assert (run.status, run.message) == ("interrupted", "its process disappeared")

@@ -76,5 +76,5 @@ def test_false_differences_and_power_are_those_stated(landscape: str, seeds: int
     found = rates(Plan(landscape, seeds=seeds), each=20)
     error = (0.05 * 0.95 / 400) ** 0.5
     assert found.equal <= 0.05 + 2 * error
-    assert found.found[2] > 0.8 * found.theory[2]
+    assert found.found[2] > 0.6 * found.theory[2]  # least at the broad peak, as docs/tune.md says
     assert 0.8 < found.estimated / found.luck < 1.3
