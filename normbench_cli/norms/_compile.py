@@ -93,31 +93,32 @@ class InductorKernel:
 
 def _compiled(function: Kernel, given: list[Tensor], open_rows: bool) -> Kernel:
     """Compile and run: only a call finds out that, for instance, the C++ compiler is missing."""
-    from torch._inductor import compile as inductor
     from torch._inductor import config
-    from torch.fx.experimental.proxy_tensor import make_fx
 
     keep_headers_in_cache()
-    with warnings.catch_warnings(), torch.no_grad(), config.patch(_inductor_settings()):
+    tag = cast(Any, torch.compiler.config).patch(cache_key_tag=_cache_tag())
+    with warnings.catch_warnings(), torch.no_grad(), config.patch(_inductor_settings()), tag:
         warnings.simplefilter("ignore")
+        kernel = _compiled_from_cache(function, given, open_rows)
         if not open_rows:
-            kernel = cast(Kernel, inductor(make_fx(function, tracing_mode="fake")(*given), list(given)))
             kernel(*given)
             return kernel
-        kernel = _compiled_for_any_rows(function, given)
         rows = len(given[0])
         for number in {rows, max(rows - 1, 2)}:
             kernel(*(t[:number].contiguous() if t.shape == given[0].shape else t for t in given))
         return kernel
 
 
-def _compiled_for_any_rows(function: Kernel, given: Sequence[Tensor]) -> Kernel:
-    """The function compiled with the number of rows of its first tensor, and of all of that shape, left open.
+def _compiled_from_cache(function: Kernel, given: Sequence[Tensor], open_rows: bool) -> Kernel:
+    """The function compiled for the shapes of its tensors, or taken from inductor's cache on disk.
 
-    `torch._inductor.compile` knows fixed shapes only, so this does what dynamo does before it calls inductor.  It makes
-    a fake tensor for each input, all in one `ShapeEnv`, with a symbol for an open number of rows; a symbol needs a
-    `Source` to name it.  It traces with them: tracing mode "real" takes them as they are, the others are for real
-    tensors.  And it calls `compile_fx` in a `TracingContext`, where inductor and its cache on disk find the `ShapeEnv`.
+    open_rows: the number of rows of the first tensor, and of all of that shape, is left open.
+
+    `torch._inductor.compile` knows fixed shapes only, and never looks into the cache, which wants a `ShapeEnv`.  So
+    this does what dynamo does before it calls inductor.  It makes a fake tensor for each input, all in one `ShapeEnv`,
+    with a symbol for an open number of rows; a symbol needs a `Source` to name it.  It traces with them: tracing mode
+    "real" takes them as they are, the others are for real tensors.  And it calls `compile_fx` in a `TracingContext`,
+    where inductor and its cache find the `ShapeEnv`.
     """
     from torch._dynamo.source import ConstantSource
     from torch._guards import TracingContext, tracing
@@ -129,7 +130,7 @@ def _compiled_for_any_rows(function: Kernel, given: Sequence[Tensor]) -> Kernel:
     mode = FakeTensorMode(shape_env=ShapeEnv())
     placeholders = []
     for number, tensor in enumerate(given):
-        is_open = tensor.shape == given[0].shape
+        is_open = open_rows and tensor.shape == given[0].shape
         example = tensor.new_empty(TRACED_ROWS, *tensor.shape[1:]) if is_open else tensor
         sizes = [DimDynamic.STATIC] * tensor.ndim
         if is_open:
@@ -141,6 +142,12 @@ def _compiled_for_any_rows(function: Kernel, given: Sequence[Tensor]) -> Kernel:
         graph = make_fx(function, tracing_mode="real")(*placeholders)
     with tracing(TracingContext(mode)):
         return cast(Kernel, compile_fx(graph, placeholders))
+
+
+def _cache_tag() -> str:
+    """What inductor's cache does not always tell apart: a folder may be shared by different processors, and a kernel is
+    made for a number of threads."""
+    return f"{torch.compiler.config.cache_key_tag} {torch.backends.cpu.get_cpu_capability()} {torch.get_num_threads()}"
 
 
 def _inductor_settings() -> dict[str, Any]:

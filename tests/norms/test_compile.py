@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch._dynamo.utils import counters
 from torch._inductor import config
 
 from normbench_cli import fast_paths
@@ -48,6 +49,23 @@ def compiled(monkeypatch: pytest.MonkeyPatch, outcomes: dict[str, str]) -> list[
 
 def no_compiler(*_: object) -> None:
     raise RuntimeError("no compiler here\nand a long story")
+
+
+@pytest.mark.parametrize("dynamic_rows", [False, True])
+def test_a_kernel_that_was_compiled_before_comes_from_the_cache_on_disk(
+    outcomes: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, dynamic_rows: bool
+) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    x, weight = torch.randn(6, 4), torch.ones(4)
+    first = InductorKernel(standardized)(x, weight, eps=1e-5, dynamic_rows=dynamic_rows)
+    counters.clear()
+    again = InductorKernel(standardized)(x, weight, eps=1e-5, dynamic_rows=dynamic_rows)
+    assert torch.equal(first, again)
+    assert dict(counters["inductor"]) == {"fxgraph_cache_hit": 1}
+    counters.clear()
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "another processor")
+    InductorKernel(standardized)(x, weight, eps=1e-5, dynamic_rows=dynamic_rows)
+    assert counters["inductor"]["fxgraph_cache_miss"] == 1
 
 
 def test_every_shape_dtype_option_and_thread_count_has_a_kernel_of_its_own(compiled: list[tuple[int, ...]]) -> None:
