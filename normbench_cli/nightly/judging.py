@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
@@ -13,7 +13,7 @@ from normbench_cli.nightly.gate.policy import FAR
 from normbench_cli.nightly.series import Finding, Series
 from normbench_cli.nightly.verdict import Judged
 
-FEWEST = 3  # repetitions of a control that say something about the machine
+FEWEST = 3  # repetitions of a control that say something about the machine: in the first rounds
 CONTROLS = 2  # cells that nobody suspects, measured again with the suspects
 DISTURBED = "the machine was disturbed: {} left its band as well when it was measured again"
 
@@ -25,9 +25,34 @@ def judged(suite: NightlySuite, series: Sequence[Series]) -> list[Judged]:
 
 
 def suspects(suite: NightlySuite, series: Sequence[Series], muted: Collection[str] = ()) -> list[str]:
-    """The cells that the gate wants measured once more, each once.  muted: names of measurements that do not count."""
-    wanted = (one for one in series if one.measurement.name not in muted and gate.suspects(one, suite.minimum_effects))
+    """The cells that the gate wants measured once more, each once, the farthest outside of its band first.
+
+    muted: names of measurements that do not count.
+    """
+    effects = suite.minimum_effects
+    wanted = [one for one in series if one.measurement.name not in muted and gate.suspects(one, effects)]
+    wanted.sort(key=lambda one: distance(gate.judge(one, effects)), reverse=True)
     return list(dict.fromkeys(one.measurement.cell for one in wanted))
+
+
+def distance(finding: Finding) -> float:
+    """How far a value is from what was expected, in half widths of its band."""
+    half_width = (finding.high - finding.low) / 2
+    return abs(finding.value - finding.expected) / half_width if half_width > 0 else float("inf")
+
+
+def affordable(
+    suspected: Sequence[str], repeated: Mapping[str, int], seconds: Mapping[str, float], left: float
+) -> list[str]:
+    """The suspects of a round that fit into the seconds left: what is begun goes on, another needs time for the first
+    repetitions, which alone say something.  repeated: how often each was measured again."""
+    chosen = []
+    for name in sorted(suspected, key=lambda name: name not in repeated):
+        needed = seconds[name] * max(1, gate.FIRST_REMEASUREMENTS - repeated.get(name, 0))
+        if needed <= left:
+            chosen.append(name)
+            left -= needed
+    return chosen
 
 
 def controls(suite: NightlySuite, suspected: Collection[str], measured: Collection[str]) -> list[str]:

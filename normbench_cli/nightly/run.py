@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,13 +13,14 @@ from normbench_cli import paths
 from normbench_cli.device import pick_device
 from normbench_cli.experiments.environment import environment
 from normbench_cli.interrupts import Interrupted, ignored
+from normbench_cli.nightly import gate
 from normbench_cli.nightly.budget import Budget, in_turn
 from normbench_cli.nightly.cell import NightlyCell, NightlySuite
 from normbench_cli.nightly.cell_process import CellFailed, Measure, OutOfTime, measure_in_process
 from normbench_cli.nightly.conclusion import try_pages
 from normbench_cli.nightly.decisions import decisions, is_muted
 from normbench_cli.nightly.history import last_measured, read_series
-from normbench_cli.nightly.judging import controls, judged_again, next_round, suspects
+from normbench_cli.nightly.judging import FEWEST, affordable, controls, judged_again, next_round, suspects
 from normbench_cli.nightly.lock import night_lock
 from normbench_cli.nightly.night import Night, open_night
 from normbench_cli.nightly.series import Series
@@ -32,6 +34,7 @@ from normbench_cli.store.rows import now as this_moment
 
 logger = logging.getLogger("normbench.nightly")
 NEVER = (None, None)  # when a cell was measured last, and the seconds that it took
+AGAIN_SECONDS = 150.0  # measuring again takes no longer than this, or than the night's cells where these take longer
 NO_TIME = "no time was left within the budget"
 
 
@@ -89,18 +92,28 @@ def work(night: Night, budget: Budget, db: str | None, measure: Measure) -> list
 def repeat_suspects(
     night: Night, series: Sequence[Series], muted: Mapping[str, Mute], budget: Budget, db: str | None, measure: Measure
 ) -> list[str]:
-    """Measure what is suspected again, in rounds with some controls, until the gate knows; the controls."""
+    """Measure what is suspected again, in rounds, the first ones with some controls, until the gate knows or the time
+    for it is over; the controls."""
     seconds = {cell: took for cell, (_, took) in last_measured(night.store, night.suite.name).items()}
     suspected = suspects(night.suite, series, muted)
-    checked = controls(night.suite, suspected, night.measured) if suspected else []
+    if not suspected:
+        return []
+    checked = controls(night.suite, suspected, night.measured)
+    left = max(AGAIN_SECONDS, sum(seconds[name] for name in night.measured))
+    left -= FEWEST * sum(seconds[name] for name in checked)
+    left = max(left, gate.ENOUGH * seconds[suspected[0]])  # the farthest always has its turn
+    repeated: Counter[str] = Counter()
     for repeat in range(1, night.suite.remeasurements + 1):
-        if not suspected:
+        chosen = affordable(suspected, repeated, seconds, left)
+        if not chosen:
             break
-        logger.info("measured again (%d): %s", repeat, ", ".join(suspected))
-        cells = next_round(night.suite, {*suspected, *checked}, repeat)
+        logger.info("measured again (%d): %s", repeat, ", ".join(chosen))
+        cells = next_round(night.suite, {*chosen, *(checked if repeat <= FEWEST else ())}, repeat)
         done = [measure_again(night, cell, repeat, budget, seconds[cell.name], db, measure) for cell in cells]
         if not any(done):
             break
+        repeated.update(chosen)
+        left -= sum(seconds[name] for name in chosen)
         suspected = suspects(night.suite, read_series(night.store, night.suite.name), muted)
     return checked
 

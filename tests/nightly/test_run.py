@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from normbench_cli.nightly.budget import Budget
 from normbench_cli.nightly.cell import NightlySuite
 from normbench_cli.nightly.cell_process import CellFailed, OutOfTime
 from normbench_cli.nightly.decisions import Decision, record_decision
-from normbench_cli.nightly.run import NightResult
+from normbench_cli.nightly.judging import FEWEST
+from normbench_cli.nightly.run import AGAIN_SECONDS, NightResult
 from normbench_cli.nightly.verdict_line import verdict_line
 from normbench_cli.store import Store
 from tests.nightly.support import TIME, Measuring, on, run, statuses, suite_of, usual
@@ -47,6 +49,31 @@ def test_a_slowdown_is_measured_again_between_controls_and_then_called_a_regress
     assert len(set(again) - {"b"}) == 2
     assert f"b {TIME}" in verdict_line(result.verdict)
     assert str(on(NIGHTS)().date()) in verdict_line(result.verdict)
+
+
+def test_what_is_farthest_out_is_measured_again_first_and_the_others_as_long_as_there_is_time() -> None:
+    nights()
+    measuring = Measuring(usual(SUITE, NIGHTS, a=1.6, b=1.8, c=1.7, d=1.3), seconds=AGAIN_SECONDS / 5)
+    result = run(NIGHTS, SUITE, measuring)
+    assert statuses(result) == {f"{name} {TIME}": "regression" for name in "abc"} | {f"d {TIME}": "suspected"}
+    assert Counter(measuring.calls[4:]) == {"a": 3, "b": 3, "c": 3}
+
+
+def test_controls_are_measured_again_in_the_first_rounds_only() -> None:
+    nights()
+    noisy = [1.5 * factor for factor in (1.12, 1.1, 1.14, 1.09, 1.13, 1.11) * 3]
+
+    class Undecided(Measuring):
+        def __call__(self, *words: Any) -> Any:
+            if words[0].name == "b":
+                self.values = usual(SUITE, NIGHTS) | {"b": {TIME: noisy[self.calls.count("b")], "train/loss": 0.25}}
+            return super().__call__(*words)
+
+    measuring = Undecided(usual(SUITE, NIGHTS))
+    run(NIGHTS, SUITE, measuring)
+    again = measuring.calls[4:]
+    assert again.count("b") > FEWEST
+    assert [again.count(name) for name in set(again) - {"b"}] == [FEWEST, FEWEST]
 
 
 def test_what_is_not_confirmed_is_no_regression() -> None:
