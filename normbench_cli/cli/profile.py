@@ -133,10 +133,10 @@ def profile(
         typer.Option(
             "--budget",
             metavar="TIME",
-            help="Further rounds end when all comparisons together have taken so long.",
+            help="The least rounds are always made; further ones until the command has taken so long.",
             rich_help_panel=HOW_LONG,
         ),
-    ] = "60s",
+    ] = "45s",
     *,
     work: WorkOptions,
     more: MoreOptions,

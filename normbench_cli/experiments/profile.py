@@ -47,7 +47,7 @@ def profile(
     only: str | None = None,
     rounds: int = 20,
     precision: float | None = None,
-    seconds: float = 60.0,
+    seconds: float = 45.0,
     dtypes: Iterable[str] = ("float32",),
     memory_formats: Iterable[str] = (),
     calls: Iterable[str] = ("layer",),

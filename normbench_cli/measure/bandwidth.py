@@ -19,7 +19,7 @@ import torch
 from normbench_cli.measure.timing import Sampler, Work, sample_ms, warm_up
 
 SMALLEST, LARGEST = 2**15, 2**28  # bytes; a smaller or larger working set is treated like these
-SAMPLES = 11
+SAMPLES = 25
 VALUE_BYTES = 4  # of float32
 STEADY = 1.25  # a measurement is steady whose median sample takes no longer than this many times its fastest
 

@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +18,14 @@ from types import TracebackType
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from normbench_cli.measure.cases import LayerCase
 from normbench_cli.measure.failures import Status
 from normbench_cli.measure.resident import RETURN_AT_ONCE, STATUS
 
 WORKER = "normbench_cli.measure.peak_worker"
-COMPILER = "torch._inductor.compile_fx"
+CAN_MEASURE = STATUS.exists() and hasattr(os, "fork")
+COMPILER = ("torch._inductor.compile_fx", "torch.utils.cpp_extension")  # what a compiled layer loads when it is called
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,13 @@ class Peak:
     message: str = ""
 
 
+def layer_job(norm: str, case: LayerCase, values: Path | None = None) -> dict[str, Any]:
+    """What is asked for a layer.  values: a file of what `LayerData.make` takes as values."""
+    return {"norm": norm, "case": case.to_dict(), "call": case.call, "values": str(values or "")}
+
+
 class PeakProcess:
-    """Measures peak memory; a context manager, whose process starts with the first measurement.
+    """Measures peak memory; a context manager, whose process starts with `start` or the first measurement.
 
     worker: the module that answers; by default one that knows layers alone.
     """
@@ -62,40 +66,43 @@ class PeakProcess:
         self._process.wait()
         self._process = None
 
-    def measure(self, norm: str, case: LayerCase, values: tuple[Tensor, Tensor] | None = None) -> Peak:
-        """The peak of one step of the layer that this spec makes.  values: see `LayerData.make`."""
-        job = {"norm": norm, "case": case.to_dict(), "call": case.call}
-        if values is None:
-            return self.ask(job)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "values.pt"
-            torch.save(values, path)
-            return self.ask({**job, "values": str(path)})
+    def measure(self, norm: str, case: LayerCase) -> Peak:
+        """The peak of one step of the layer that this spec makes."""
+        return self.ask(layer_job(norm, case))
 
     def ask(self, job: dict[str, Any]) -> Peak:
         """The peak of the work that the worker makes of this."""
-        if not STATUS.exists() or not hasattr(os, "fork"):
-            return Peak(None)
+        self.send(job)
+        return self.receive()
+
+    def send(self, job: dict[str, Any]) -> None:
+        """Ask without waiting: the worker measures while this process does something else."""
+        if not CAN_MEASURE:
+            return
         job = {**job, "threads": torch.get_num_threads(), "path": sys.path}
-        process = self._process or self._start()
-        assert process.stdin
-        assert process.stdout
-        try:
-            process.stdin.write(json.dumps(job) + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
+        stdin = self.start().stdin
+        assert stdin
+        with suppress(BrokenPipeError):
+            stdin.write(json.dumps(job) + "\n")
+            stdin.flush()
+
+    def receive(self) -> Peak:
+        """The answer to the job that was sent first among those not answered."""
+        if not CAN_MEASURE:
+            return Peak(None)
+        line = self._process.stdout.readline() if self._process and self._process.stdout else ""
         if not line:
             self.__exit__(None, None, None)
             return Peak(None, "failed", "the process that measures memory ended")
         return Peak(**json.loads(line))
 
-    def _start(self) -> subprocess.Popen[str]:
-        """The process has a session of its own, so that an interrupt ends the command first."""
-        compiles = COMPILER in sys.modules
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", self._worker, *([COMPILER] if compiles else [])],
+    def start(self) -> subprocess.Popen[str]:
+        """Begin to load torch, while this process does something else.
+
+        The process has a session of its own, so that an interrupt ends the command first.
+        """
+        self._process = self._process or subprocess.Popen(
+            [sys.executable, "-m", self._worker, *COMPILER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

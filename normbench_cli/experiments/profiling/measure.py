@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
+import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
 
@@ -15,7 +18,7 @@ from normbench_cli.experiments.profiling.steps import Place
 from normbench_cli.experiments.profiling.workloads import Contenders, Failure, make_contenders, values_at
 from normbench_cli.measure.bytes_moved import moved_bytes, working_set_bytes
 from normbench_cli.measure.cases import LayerCase, calling
-from normbench_cli.measure.peak import Peak, PeakProcess
+from normbench_cli.measure.peak import Peak, PeakProcess, layer_job
 from normbench_cli.measure.resident import peak_bytes
 from normbench_cli.measure.solver import reset_solver_statistics, solver_metrics
 from normbench_cli.measure.steadiness import Steadiness, is_noisy
@@ -63,18 +66,18 @@ class Measured:
 def measure_place(
     plan: ProfilePlan,
     place: Place,
-    seconds: float,
+    end: float,
     beat: Callable[[], object],
     roofline: Roofline,
     peaks: PeakProcess,
 ) -> Measured:
-    """beat: called between two samples, where it costs no measurement anything."""
+    """end: of further rounds, by the monotonic clock.  beat: called between two samples, where it costs no measurement
+    anything."""
     found = Measured(place)
     with calling(place.case.call) if place.case else nullcontext():
-        contenders = make_contenders(plan, place)
-        time_contenders(plan, contenders, found, seconds, beat)
-        if plan.memory:
-            found.peaks = measure_peaks(plan, place, contenders, peaks, beat)
+        contenders, measured = make_with_peaks(plan, place, peaks, beat)
+        time_contenders(plan, contenders, found, end - time.monotonic(), beat)
+        found.peaks = {name: peak for name, peak in measured.items() if name in contenders.workloads}
     found.failures = contenders.failures
     if place.case:
         find_limit(place.case, contenders, found, roofline)
@@ -133,22 +136,43 @@ def named(name: str, work: Work) -> Work:
     return call
 
 
-def measure_peaks(
-    plan: ProfilePlan, place: Place, contenders: Contenders, peaks: PeakProcess, beat: Callable[[], object]
-) -> dict[str, Peak]:
-    """On an accelerator the allocator counts; on a CPU each contender gets a process of its own."""
+def make_with_peaks(
+    plan: ProfilePlan, place: Place, peaks: PeakProcess, beat: Callable[[], object]
+) -> tuple[Contenders, dict[str, Peak]]:
+    """The contenders, and their peak memory if it is wanted."""
+    on_cpu = plan.device.type == "cpu"
+    if not (plan.memory and on_cpu):
+        contenders = make_contenders(plan, place)
+        return contenders, accelerator_peaks(plan, contenders) if plan.memory else {}
+    with tempfile.TemporaryDirectory() as folder:
+        ask_for_peaks(plan, place, peaks, Path(folder))
+        contenders = make_contenders(plan, place)
+        return contenders, answered_peaks(plan, peaks, beat)
+
+
+def ask_for_peaks(plan: ProfilePlan, place: Place, peaks: PeakProcess, folder: Path) -> None:
+    """On a CPU each contender gets a process of its own, which works while this one makes the contenders: the two share
+    the compiling.  So the order is the reverse."""
+    values, path = values_at(plan, place.case) if place.case else None, None
+    if values is not None:
+        path = folder / "values.pt"
+        torch.save(values, path)
+    for config in reversed(plan.configs):
+        job = layer_job(config.norm, place.case, path) if place.case else step_job(config, place)
+        peaks.send(job)
+
+
+def answered_peaks(plan: ProfilePlan, peaks: PeakProcess, beat: Callable[[], object]) -> dict[str, Peak]:
     found = {}
-    for config in plan.configs:
+    for config in reversed(plan.configs):
         beat()
-        if config.norm not in contenders.workloads:
-            continue
-        if plan.device.type != "cpu":
-            found[config.norm] = Peak(peak_bytes(contenders.workloads[config.norm].step, plan.device))
-        elif place.case:
-            found[config.norm] = peaks.measure(config.norm, place.case, values_at(plan, place.case))
-        else:
-            found[config.norm] = peaks.ask(step_job(config, place))
-    return found
+        found[config.norm] = peaks.receive()
+    return {config.norm: found[config.norm] for config in plan.configs}
+
+
+def accelerator_peaks(plan: ProfilePlan, contenders: Contenders) -> dict[str, Peak]:
+    """On an accelerator the allocator counts."""
+    return {name: Peak(peak_bytes(each.step, plan.device)) for name, each in contenders.workloads.items()}
 
 
 def find_limit(case: LayerCase, contenders: Contenders, found: Measured, roofline: Roofline) -> None:

@@ -90,7 +90,7 @@ def plan_profile(
     only: str = "both",
     rounds: int = 20,
     precision: float | None = None,
-    seconds: float = 60.0,
+    seconds: float = 45.0,
     dtypes: Sequence[str] = ("float32",),
     memory_formats: Sequence[str] = (),
     calls: Sequence[str] = ("layer",),

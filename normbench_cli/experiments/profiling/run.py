@@ -19,7 +19,7 @@ from normbench_cli.experiments.profiling.roofline import Roofline
 from normbench_cli.experiments.profiling.step_worker import STEP_WORKER
 from normbench_cli.experiments.profiling.threads import thread_facts
 from normbench_cli.experiments.profiling.totals import total_rows
-from normbench_cli.measure.peak import WORKER, PeakProcess
+from normbench_cli.measure.peak import CAN_MEASURE, WORKER, PeakProcess
 from normbench_cli.store import Store
 
 Show = Callable[[list[Row]], object]
@@ -57,17 +57,18 @@ def profile_as_set(
         recording_outcome(store, lambda run_id: "a profile is not continued: give the command again") as begun,
         nullcontext(peaks) if peaks else peak_process(plan) as memory,
     ):
+        if plan.memory and plan.device.type == "cpu" and CAN_MEASURE:
+            memory.start()  # it loads torch while the first layers are compiled
         run_ids = {
             config.norm: begun.begin(partial(begin_contender, config, plan, store, facts)) for config in plan.configs
         }
         heartbeat = Heartbeat(store, *run_ids.values())
         roofline = Roofline(facts, plan.device)
-        time_left = plan.seconds
+        end = time.monotonic() + plan.seconds
         for number, place in enumerate(places(plan)):
-            started = time.monotonic()
-            share = time_left / (plan.places - number)
-            found = measure_place(plan, place, share, heartbeat.beat, roofline, memory)
-            time_left -= min(time.monotonic() - started, share)
+            now = time.monotonic()
+            share = (end - now) / (plan.places - number)
+            found = measure_place(plan, place, now + share, heartbeat.beat, roofline, memory)
             record_place(store, run_ids, found)
             heartbeat.recorded()
             measured.append(found)
