@@ -17,7 +17,6 @@ PRIVATE = {
         "torch._guards.TracingContext",
         "torch._guards.tracing",
         "torch._inductor.codecache",
-        "torch._inductor.compile",
         "torch._inductor.compile_fx.compile_fx",
         "torch._inductor.config",
         "torch._inductor.cpp_builder.get_cpp_compiler",

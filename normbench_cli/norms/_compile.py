@@ -132,9 +132,8 @@ def _compiled_from_cache(function: Kernel, given: Sequence[Tensor], open_rows: b
     for number, tensor in enumerate(given):
         is_open = open_rows and tensor.shape == given[0].shape
         example = tensor.new_empty(TRACED_ROWS, *tensor.shape[1:]) if is_open else tensor
-        sizes = [DimDynamic.STATIC] * tensor.ndim
-        if is_open:
-            sizes[0] = DimDynamic.DYNAMIC
+        first = DimDynamic.DYNAMIC if is_open else DimDynamic.STATIC
+        sizes = [first, *[DimDynamic.STATIC] * (tensor.ndim - 1)][: tensor.ndim]
         context: Any = StatelessSymbolicContext(dynamic_sizes=sizes)
         source = ConstantSource(f"tensor{number}")
         placeholders.append(mode.from_tensor(example, symbolic_context=context, source=source))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -54,7 +55,8 @@ def at_the_first_look(store: Store, monkeypatch: pytest.MonkeyPatch) -> Callable
     def happens(what: Callable[[], object]) -> None:
         waits = iter([what])
         forever = partial(pytest.fail, "it waits for ever")
-        monkeypatch.setattr("normbench_cli.experiments.sharing.time.sleep", lambda _: next(waits, forever)())
+        clock = SimpleNamespace(sleep=lambda _: next(waits, forever)())  # others may sleep meanwhile
+        monkeypatch.setattr("normbench_cli.experiments.sharing.time", clock)
 
     return happens
 
