@@ -27,7 +27,7 @@ from torch import Tensor
 
 from normbench_cli import fast_paths
 from normbench_cli.device import pick_device
-from normbench_cli.norms._compile_policy import is_concrete, path_of, worth_compiling
+from normbench_cli.norms._compile_policy import LARGE_MATRIX, is_concrete, path_of, worth_compiling
 
 TRACED_ROWS = 1025  # odd, so that nothing is split into blocks of rows, and above every size that is treated specially
 MOST_KERNELS = 256  # of one function; a network has about a dozen shapes
@@ -45,14 +45,14 @@ class InductorKernel:
 
     lock = threading.Lock()  # one compilation at a time: models may be trained in several threads
 
-    def __init__(self, function: Kernel) -> None:
-        self.function = function
+    def __init__(self, function: Kernel, large_matrix: int = LARGE_MATRIX) -> None:
+        self.function, self.large_matrix = function, large_matrix
         self.compiled: dict[Hashable, Kernel] = {}
 
     def __call__(self, *tensors: Tensor | None, dynamic_rows: bool = False, **options: Hashable) -> Any:
         first = tensors[0]
         assert first is not None
-        if not (is_concrete(first) and worth_compiling(first, dynamic_rows)):
+        if not (is_concrete(first) and worth_compiling(first, dynamic_rows, self.large_matrix)):
             return self.function(*tensors, **options)
         open_rows = dynamic_rows and first.ndim == 2
         key = (
