@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import math
+from operator import itemgetter
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 from normbench_cli.registry import Registry
 
-INITIAL_WEIGHTS = Path(__file__).parents[2] / "reports" / "initial-weights"  # written by `normbench report`
+REPORTS = Path(__file__).parents[2] / "reports"  # written by `normbench report`
+RATIO = ("ratio", "ratio_low", "ratio_high")
 GAINS = {1.0: "Xavier", 3.0: "three times Xavier"}
 Key = tuple[str, float]  # norm, factor of the initial weights
 
@@ -55,10 +59,39 @@ def initial_weights_finding() -> str:
 
 
 def measured(part: str) -> dict[Key, dict[str, str]]:
+    return {(row["norm"], float(row["init_gain"])): row for row in rows_of(f"initial-weights/{part}")}
+
+
+def rows_of(report: str) -> list[dict[str, str]]:
     """The rows of a report as CSV."""
-    lines = (INITIAL_WEIGHTS / part / "report.csv").read_text(encoding="utf-8").splitlines()
-    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-    return {(row["norm"], float(row["init_gain"])): row for row in rows}
+    lines = (REPORTS / report / "report.csv").read_text(encoding="utf-8").splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def cost_table(report: str, memory_format: str = "") -> str:
+    """A Markdown table of a profile: a row for each norm with its time relative to the reference, by shape, with
+    intervals; the norms by their geometric means.  memory_format: of the inputs, if it is not contiguous."""
+    rows = [row for row in rows_of(report) if row["ratio"] and "".join(row["at"].split("+")[1:]) == memory_format]
+    shapes = sorted({row["at"].split("+")[0] for row in rows}, key=size_of, reverse=True)
+    ratios: dict[str, dict[str, dict[str, str]]] = {}
+    for row in rows:
+        ratios.setdefault(row["norm"], {})[row["at"].split("+")[0]] = row
+    means = {norm: geometric_mean(float(row["ratio"]) for row in by.values()) for norm, by in ratios.items()}
+    body = [
+        f"| `{norm}` | {means[norm]:.2f} | {' | '.join(interval(ratios[norm].get(shape)) for shape in shapes)} |"
+        for norm in sorted(means, key=means.__getitem__)
+    ]
+    return "\n".join([f"| norm | geometric mean | {' | '.join(shapes)} |", "|---|---:|" + "---:|" * len(shapes), *body])
+
+
+def interval(row: dict[str, str] | None) -> str:
+    """A ratio with its 95 % interval."""
+    return "-" if row is None else "{:.2f} [{:.2f}, {:.2f}]".format(*map(float, itemgetter(*RATIO)(row)))
+
+
+def size_of(shape: str) -> int:
+    """The elements of a shape such as 128x64x32x32."""
+    return math.prod(map(int, shape.split("x")))
 
 
 def shown(row: dict[str, str], factor: float = 1) -> str:
