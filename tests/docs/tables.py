@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import textwrap
 from pathlib import Path
 from typing import Any
 
 from normbench_cli.registry import Registry
 
-INITIAL_WEIGHTS = Path(__file__).parents[2] / "reports" / "initial-weights"  # written by `normbench report`
+REPORTS = Path(__file__).parents[2] / "reports"  # written by `normbench report` and `normbench reproduce`
+INITIAL_WEIGHTS = REPORTS / "initial-weights"
+PHI_MUTAG = REPORTS / "phi-mutag" / "reproduce-questions-phi-mutag-full.csv"
 GAINS = {1.0: "Xavier", 3.0: "three times Xavier"}
 Key = tuple[str, float]  # norm, factor of the initial weights
 
@@ -56,8 +59,7 @@ def initial_weights_finding() -> str:
 
 def measured(part: str) -> dict[Key, dict[str, str]]:
     """The rows of a report as CSV."""
-    lines = (INITIAL_WEIGHTS / part / "report.csv").read_text(encoding="utf-8").splitlines()
-    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+    rows = records(INITIAL_WEIGHTS / part / "report.csv")
     return {(row["norm"], float(row["init_gain"])): row for row in rows}
 
 
@@ -65,3 +67,27 @@ def shown(row: dict[str, str], factor: float = 1) -> str:
     """Mean, sd and n with three significant digits."""
     spread = f" ± {factor * float(row['sd']):.2g}" if row["sd"] else ""
     return f"{factor * float(row['mean']):.3g}{spread} (n={row['n']})"
+
+
+def phi_mutag_table() -> str:
+    """A Markdown table: validation accuracy on MUTAG by phi and choice of the epoch."""
+    cells = [row for row in records(PHI_MUTAG) if row["row"] and row["ours"]]
+    columns = list(dict.fromkeys(row["column"] for row in cells))
+    shown = {(row["row"], row["column"]): f"{float(row['ours']):.2f} ± {float(row['sd']):.2f}" for row in cells}
+    rows = [
+        f"| {row} | " + " | ".join(shown[row, column] for column in columns) + " |"
+        for row in dict.fromkeys(row["row"] for row in cells)
+    ]
+    return "\n".join([f"| | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|", *rows])
+
+
+def phi_mutag_finding() -> str:
+    """The verdict on MUTAG, as it was computed."""
+    (answer,) = [row["answer"] for row in records(PHI_MUTAG) if row["answer"]]
+    return textwrap.fill(answer, 118)
+
+
+def records(path: Path) -> list[dict[str, str]]:
+    """The rows of a file that normbench wrote."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
