@@ -13,6 +13,7 @@ from normbench_cli.norms._ggm.autograd import LOOKS, STEPS_PER_LOOK, finish_forw
 from normbench_cli.norms._ggm.kernels import ForwardPass, SolverOptions, forward_pass
 from normbench_cli.norms._ggm.median import generalized_median
 from normbench_cli.registry import NORMS
+from tests.norms.exact import exact
 
 CHANNELS = 8
 NONE_LOST = torch.zeros(CHANNELS, dtype=torch.bool)
@@ -109,6 +110,6 @@ def test_what_is_done_is_left_alone(called: list[str]) -> None:
 def test_the_kernels_of_a_search_that_goes_on_are_compiled_ahead(
     spec: str, x: Tensor, compiled: bool, called: list[str]
 ) -> None:
-    layer = NORMS.build(spec, num_features=4).to(x.device)
+    layer = NORMS.build(exact(spec), num_features=4).to(x.device)
     layer.compile_ahead(x)
     assert called == (["FORWARD", f"CONTINUE {STEPS_PER_LOOK}", "SCALE"] if compiled else [])

@@ -90,20 +90,22 @@ class NormalizeAboutMedian(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-        flat, weight, mean, mu, scale, floor, phi = ctx.saved_tensors
-        dy = to_columns_like(grad, flat)
-        dx, dweight, dbias, dphi = BACKWARD(
-            dy, flat, weight, mean, mu, scale, floor, phi, options=ctx.options, dynamic_rows=grad.ndim == 2
-        )
-        return (
-            from_columns(dx, grad),
-            None if weight is None else dweight.to(weight.dtype),
-            dbias if ctx.has_bias else None,
-            None if phi is None else dphi,
-            None,
-            None,
-            None,
-        )
+        return (*normalization_backward(ctx, grad), None, None, None)
+
+
+def normalization_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    """The gradients of x, weight, bias and phi."""
+    flat, weight, mean, mu, scale, floor, phi = ctx.saved_tensors
+    dy = to_columns_like(grad, flat)
+    dx, dweight, dbias, dphi = BACKWARD(
+        dy, flat, weight, mean, mu, scale, floor, phi, options=ctx.options, dynamic_rows=grad.ndim == 2
+    )
+    return (
+        from_columns(dx, grad),
+        None if weight is None else dweight.to(weight.dtype),
+        dbias if ctx.has_bias else None,
+        None if phi is None else dphi,
+    )
 
 
 def finish_forward(

@@ -17,7 +17,7 @@ from torch import Tensor
 from normbench_cli.norms._batch.layout import per_channel
 from normbench_cli.norms._batch.reduce import materialize, sum_chunks
 
-REACH = 3e-4  # the longest last step, in standard deviations; `Sums.near` is measured on the same length
+REACH = 3e-4  # the longest last step, in standard deviations; the exact search measures `Sums.near` on the same length
 MAX_STEPS = 80  # bisection alone needs 40 for the last digit of float64
 TINY = 1e-30  # the smallest floor and unit: a channel without spread must not divide by zero
 
@@ -27,7 +27,7 @@ class Sums(NamedTuple):
 
     score: Tensor  # sum d w: its sign tells on which side of y the median lies
     weight: Tensor  # sum w
-    near: Tensor  # sum w min(1, REACH sd / |d|): the part of the weight that may change within REACH
+    near: Tensor  # sum w min(1, reach / |d|): the part of the weight that may change within the reach
 
 
 class SearchState(NamedTuple):
@@ -149,10 +149,12 @@ def plain_newton(
     return SearchState(y, y, y, step, error <= 1e-4, torch.full_like(y, steps), error)
 
 
-def column_sums(flat: Tensor, phi: float | Tensor, floor: Tensor, unit: Tensor, sd: Tensor) -> Callable[[Tensor], Sums]:
+def column_sums(
+    flat: Tensor, phi: float | Tensor, floor: Tensor, unit: Tensor, reach: Tensor
+) -> Callable[[Tensor], Sums]:
     """`Sums` as a function of y, over data in columns: (values, C) or (N, C, values)."""
     power = phi if isinstance(phi, float) else materialize(per_channel(phi, flat))
-    floor, unit, reach = (per_channel(materialize(t), flat) for t in (floor, unit, sd * REACH))
+    floor, unit, reach = (per_channel(materialize(t), flat) for t in (floor, unit, reach))
 
     def sums(y: Tensor) -> Sums:
         y = per_channel(materialize(y), flat)
@@ -219,7 +221,7 @@ def solve_columns(
     var, mean = torch.var_mean(x, 0, correction=0)
     sd = var.sqrt()
     floor = (sd * accuracy.floor).clamp_min(TINY)
-    sums = column_sums(x, phi, floor, (high - low).clamp_min(TINY), sd)
+    sums = column_sums(x, phi, floor, (high - low).clamp_min(TINY), sd * REACH)
     if plain:
         state = plain_newton(mean, sums, phi, sd, steps)
     else:
