@@ -47,8 +47,8 @@ class AugNorm(RunningStatsNorm, SolverLayer):
     a channel; or exact, for the last digits
 
     A batch's median differs from that of the next batch by about a standard error, often by several since neighboring
-    values are alike.  An error of a fiftieth adds four parts in 10,000 to the variance of that noise, and takes one pass
-    over the data where the last digits take two or more.  The gradient is exact for the center that is used.
+    values are alike.  An error of a fiftieth adds at most four parts in 10,000 to the variance of that noise, and takes
+    one pass over the data where the last digits take two or more.  The gradient is exact for the center that is used.
     """
 
     start: Tensor

@@ -22,15 +22,13 @@ import torch
 from torch import Tensor
 
 from normbench_cli.norms._batch.reduce import materialize
-from normbench_cli.norms._ggm.solver import ACCURACY, SearchState, Sums
+from normbench_cli.norms._ggm.solver import ACCURACY, TINY, SearchState, Sums
 from normbench_cli.registry.bounds import Bounds
 
 Tolerance = Annotated[float | Literal["exact"], Bounds(least=1e-4, most=1, or_word="exact")]
 TWO_SIDED_FROM = 1.4  # below, the bound from above is too wide to be of use
 REACH_IN_TOLERANCES = 8.0  # the length r where both bounds are used: certifies steps of up to 4 tolerances
-TRUSTED_STEP = (
-    0.25  # in standard deviations; a longer step from the center of the batch before is worse than the offset
-)
+TRUSTED_STEP = 0.25  # standard deviations; a longer step from the batch before's center is worse than its offset
 
 
 class Asked(NamedTuple):
@@ -48,6 +46,11 @@ class Asked(NamedTuple):
         return Asked(*(t[chosen] for t in self[:-1]), rounding=self.rounding)
 
 
+def in_deviations(error: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
+    """An error bound in units of sd; where all values are equal the floor is all of it, and it is 0."""
+    return (error - TINY).clamp_min(0.0) / (sd + mean.abs() * ACCURACY[sd.dtype].rounding + TINY)
+
+
 def in_standard_errors(distance: Tensor, values: int | Tensor) -> Tensor:
     """A distance in units of sd / sqrt(values), given in units of sd."""
     return distance / (torch.ones_like(distance) / values).sqrt()
@@ -59,7 +62,7 @@ def what_is_asked(
     """tol: in standard errors sd / sqrt(values); never less than the exact search reaches."""
     accuracy = ACCURACY[sd.dtype]
     standard_error = sd * (torch.ones_like(sd) / values).sqrt()
-    distance = torch.maximum(standard_error * tol, sd * accuracy.tolerance)
+    distance = torch.maximum(torch.maximum(standard_error * tol, sd * accuracy.tolerance), floor * 2)
     power = phi.expand_as(sd) if isinstance(phi, Tensor) else torch.full_like(sd, phi)
     bend = (power - 2).abs()
     slope = torch.where(power > 2, bend.clamp_min(1.0), bend.clamp_min(1e-3))  # k
@@ -129,18 +132,17 @@ def start_from_center(
     weight: Tensor,
     phi: float | Tensor,
     floor: Tensor,
-    fallback: Tensor,
     start: SearchState,
 ) -> SearchState:
     """Where the search begins, given the sums about `center`, the median of the batch before: at the end of Newton's
-    step from there, if that is short, else at `fallback`.
+    step from there, if that is short, else where it would begin without (`start`).
 
-    start: the search as it would begin without; floor: that of the sums
+    floor: that of the sums
     """
     step = score / (weight * (phi - 1))
     inside = (center > start.low) & (center < start.high) & torch.isfinite(step)
     low = torch.where(inside & (score > 0), torch.maximum(start.low, center - floor), start.low)
     high = torch.where(inside & (score < 0), torch.minimum(start.high, center + floor), start.high)
     trusted = inside & (step.abs() <= (start.high - start.low) * (TRUSTED_STEP / 2))
-    y = torch.where(trusted, center + step, fallback)
+    y = torch.where(trusted, center + step, start.y)
     return start._replace(y=torch.minimum(torch.maximum(y, low), high), low=low, high=high)

@@ -15,6 +15,7 @@ from normbench_cli.norms._batch.reduce import materialize, moments_and, sample_m
 from normbench_cli.norms._ggm.certified import (
     Asked,
     certified_search,
+    in_deviations,
     in_standard_errors,
     start_from_center,
     what_is_asked,
@@ -65,8 +66,7 @@ def complete(
     problem, state = unflatten(rest)
     fit = fit_about(problem, materialize(state.y), options.eps)
     y = scale_and_shift(flat, fit.mu, fit.scale, weight, bias)
-    rounding = ACCURACY[problem.sd.dtype].rounding * problem.mean.abs()
-    error = (state.error / (problem.sd + rounding + TINY)).nan_to_num(torch.inf)
+    error = in_deviations(state.error, problem.mean, problem.sd).nan_to_num(torch.inf)
     totals = add_call(solver_totals, state.iterations, state.done, error)
     largest = in_standard_errors(error, values_per_channel(flat)).amax()
     return y, fit.mu, fit.var, fit.scale, fit.offset, totals, largest.to(solver_totals.dtype)
@@ -115,4 +115,4 @@ def prepare_about(
     mean, var, score, weight = moments_and(terms, data)
     problem = problem_of(data, mean, var, options)
     start = start_search(expected(problem, offset), problem.low, problem.high)
-    return problem, start_from_center(center, score, weight, power, floor, start.y, start)
+    return problem, start_from_center(center, score, weight, power, floor, start)

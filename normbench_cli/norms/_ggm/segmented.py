@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from normbench_cli.norms._ggm.certified import Asked, certified_search, what_is_asked
+from normbench_cli.norms._ggm.certified import Asked, certified_search, in_deviations, what_is_asked
 from normbench_cli.norms._ggm.solver import (
     ACCURACY,
     MAX_STEPS,
@@ -105,7 +105,7 @@ class _SegmentedMedian(torch.autograd.Function):
             if stop_early and not bool(state.done.all()):
                 state = search_rest(state, data, power, batch, floor, unit, sd, accuracy, asked, steps - STEPS_TOGETHER)
             if asked is not None:
-                state = state._replace(error=state.error / (sd + mean.abs() * accuracy.rounding + TINY))
+                state = state._replace(error=in_deviations(state.error, mean, sd))
         empty = (segment_sum(x.new_ones(len(x)), batch, segments) == 0).unsqueeze(-1)
         state = state._replace(error=state.error.masked_fill(empty, 0.0), done=state.done | empty)
         mu = torch.where(torch.isfinite(mean), state.y, torch.nan).masked_fill(empty, 0.0)

@@ -25,7 +25,7 @@ from normbench_cli.norms._ggm.autograd import (
     replaced,
     solve_in_float64,
 )
-from normbench_cli.norms._ggm.certified import in_standard_errors
+from normbench_cli.norms._ggm.certified import in_deviations, in_standard_errors
 from normbench_cli.norms._ggm.kernels import Fit, Problem, SolverOptions, fit_about, squares_lost
 from normbench_cli.norms._ggm.passes import complete, first_passes, more_passes
 from normbench_cli.norms._ggm.solver import ACCURACY, MAX_STEPS, SearchState
@@ -33,7 +33,7 @@ from normbench_cli.norms._ggm.stats import add_call
 
 LOOKS = 12  # before the channels that are left are solved alone
 FEW_CHANNELS = 16  # one in so many left: solving them alone costs less than another pass over all data
-PASSES_AFTER_FAILURE = 6  # on an accelerator, after a step with a channel that was not certified
+MOST_BLIND_PASSES = 6  # on an accelerator, at first and after two steps in a row with a channel that is not certified
 
 FIRST = InductorKernel(first_passes)
 MORE = InductorKernel(more_passes)
@@ -50,7 +50,7 @@ class Normalized(NamedTuple):
 
 
 class StepBefore:
-    """Whether all channels of the step before were certified, kept on the host.
+    """Whether all channels of the step before were certified, and of how many before that not, kept on the host.
 
     The value is copied there without waiting.  Reading it waits only if the device is a whole step behind, so that the
     number of passes depends on the data and never on timing.  A copy of a layer begins anew.
@@ -58,6 +58,7 @@ class StepBefore:
 
     def __init__(self) -> None:
         self.certified: Tensor | None = None
+        self.failures = 2  # in a row; nothing is known yet
         self.copied: torch.Event | None = None
 
     def __reduce__(self) -> tuple[type[StepBefore], tuple[()]]:
@@ -74,12 +75,13 @@ class StepBefore:
             self.copied = torch.Event(certified.device)
             self.copied.record()
 
-    def was_certified(self) -> bool:
-        if self.certified is None:
-            return False
-        if self.copied is not None:
-            self.copied.synchronize()
-        return bool(self.certified)
+    def passes(self, usual: int) -> int:
+        """Of the search in this step: one more after a step that was not certified, many after two."""
+        if self.certified is not None:
+            if self.copied is not None:
+                self.copied.synchronize()
+            self.failures = 0 if bool(self.certified) else self.failures + 1
+        return usual + self.failures if self.failures < 2 else MOST_BLIND_PASSES
 
 
 def normalize_to_tolerance(
@@ -114,8 +116,8 @@ def find_medians(
 ) -> tuple[Tensor, ...]:
     """(*problem, *state), and where some channels needed float64 also (*fit)."""
     compiling, looks = torch.compiler.is_compiling(), reads_without_sync(flat)
-    if not (compiling or looks) and not step_before.was_certified():
-        options = options._replace(steps=PASSES_AFTER_FAILURE)
+    if not (compiling or looks):
+        options = options._replace(steps=step_before.passes(options.steps))
     found = FIRST(flat, phi, offset, center, options=options, dynamic_rows=dynamic_rows)
     cut = len(Problem._fields)
     problem, state = Problem(*found[:cut]), SearchState(*found[cut:])
@@ -173,7 +175,7 @@ def solve_alone(
     assert power is not None
     accuracy = ACCURACY[state.y.dtype]
     fit = fit_about(problem, state.y, options.eps)
-    state = state._replace(error=state.error / problem.sd)
+    state = state._replace(error=in_deviations(state.error, problem.mean, problem.sd))
     some = SearchState(*(t[channels] for t in state))
     some, fit_of_some = solve_in_float64(flat.index_select(1, channels), power, some, options)
     some = some._replace(error=some.error.clamp_min(accuracy.tolerance + accuracy.floor))
