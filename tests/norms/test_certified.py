@@ -13,7 +13,7 @@ from torch import Tensor
 
 from normbench_cli.norms._ggm import tolerant
 from normbench_cli.norms._ggm.tolerant import MOST_BLIND_PASSES
-from normbench_cli.norms.augnorm import AugNorm
+from normbench_cli.norms.augnorm import LOW_PHI, AugNorm
 from normbench_cli.norms.diffphi import DiffPhi
 from normbench_cli.registry import NORMS
 from tests.norms.gradients import grad_of
@@ -38,9 +38,7 @@ def assert_certified(layer: AugNorm, x: Tensor, phi: float) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "phi", [1.2, 1.5, *(pytest.param(phi, marks=pytest.mark.slow) for phi in (1.05, 1.75, 3, 8))]
-)
+@pytest.mark.parametrize("phi", [1.2, 1.5, *(pytest.param(phi, marks=pytest.mark.slow) for phi in (1.05, 1.75, 3, 8))])
 def test_the_bound_holds_on_every_kind_of_data_from_a_cold_and_a_warm_start(kind: str, phi: float) -> None:
     layer, x = AugNorm(4, phi=phi), make(kind)
     for _ in range(2):
@@ -180,8 +178,11 @@ def test_passes_of_the_search_in_the_warm_state(phi: float, most: float, monkeyp
     for step in range(25):
         if step == 5:
             passes.clear()
+            layer.reset_solver_statistics()
         layer(torch.randn(4096, 8).exp())
-    assert sum(passes) <= most * 20
+    if phi >= LOW_PHI:
+        assert sum(passes) <= most * 20
+    assert layer.solver_statistics()["iterations_mean"] <= most  # that a channel needs
 
 
 @pytest.mark.slow
