@@ -50,9 +50,10 @@ def test_layers_are_put_together() -> None:
 
 
 def test_the_largest_error_bound_of_the_layers_that_know_theirs_is_reported() -> None:
-    net = nn.Sequential(Counting(1, 4), AugNorm(2), AugNorm(2))
-    for layer, bound in ((net[1], 0.01), (net[2], 0.015)):
+    layers = AugNorm(2), AugNorm(2)
+    for layer, bound in zip(layers, (0.01, 0.015), strict=True):
         layer.largest_error.fill_(bound)
+    net = nn.Sequential(Counting(1, 4), *layers)
     assert solver_metrics(net)["solver/error_bound"] == pytest.approx(0.015)
     assert solver_metrics(net)["solver/error_bound"] == 0
 

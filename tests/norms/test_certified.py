@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 
 import pytest
@@ -28,7 +29,8 @@ def errors(layer: AugNorm, x: Tensor, phi: float) -> Tensor:
     """Of the center, beyond a few ulp of the largest value, in standard errors, for each channel."""
     allowed = ULP * x.double().abs().amax(0) + 2 * SMALLEST
     error = ((layer.center.double() - bisect(x, phi)).abs() - allowed).clamp_min(0)
-    return error / x.double().std(0, correction=0).clamp_min(1e-300) * len(x) ** 0.5
+    found: Tensor = error / x.double().std(0, correction=0).clamp_min(1e-300) * math.sqrt(len(x))
+    return found
 
 
 def assert_certified(layer: AugNorm, x: Tensor, phi: float) -> None:
@@ -197,7 +199,7 @@ def test_a_compiled_layer_is_compiled_once_and_searches_as_long_as_it_must() -> 
         return graph.forward
 
     layer, twin = AugNorm(4), AugNorm(4)
-    compiled = torch.compile(layer, fullgraph=True, backend=backend)  # type: ignore[arg-type]
+    compiled = torch.compile(layer, fullgraph=True, backend=backend)
     for step in range(6):
         x = torch.randn(16, 4, 5, 5) * (100 if step == 3 else 1) + (10 if step == 4 else 0)
         torch.testing.assert_close(compiled(x), twin(x), rtol=1e-5, atol=1e-5)

@@ -43,7 +43,8 @@ class Asked(NamedTuple):
 
     def of(self, chosen: Tensor) -> Asked:
         """The same for some of the medians."""
-        return Asked(*(t[chosen] for t in self[:-1]), rounding=self.rounding)
+        distance, reach, one_sided, two_sided, floor = (t[chosen] for t in self[:5])
+        return Asked(distance, reach, one_sided, two_sided, floor, self.rounding)
 
 
 def in_deviations(error: Tensor, mean: Tensor, sd: Tensor) -> Tensor:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch._higher_order_ops.while_loop import while_loop
 from torch.autograd.function import once_differentiable
 
 from normbench_cli.norms._batch.layout import detach_view, from_columns, to_columns
@@ -143,7 +142,7 @@ def search_in_graph(
         return (number + 1, *more_passes(flat, phi, *problem, *state, options=once))
 
     start = torch.zeros((), dtype=torch.int64, device=flat.device)
-    _, *rest = while_loop(goes_on, another, (start, *state))
+    _, *rest = torch.while_loop(goes_on, another, (start, *state))
     return SearchState(*rest)
 
 
