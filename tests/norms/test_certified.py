@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from normbench_cli.norms._ggm import tolerant
-from normbench_cli.norms._ggm.tolerant import MOST_BLIND_PASSES
+from normbench_cli.norms._ggm.step_before import MOST_BLIND_PASSES
 from normbench_cli.norms.augnorm import LOW_PHI, AugNorm
 from normbench_cli.norms.diffphi import DiffPhi
 from normbench_cli.registry import NORMS

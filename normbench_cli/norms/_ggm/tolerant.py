@@ -15,7 +15,7 @@ from torch.autograd.function import once_differentiable
 
 from normbench_cli.norms._batch.layout import detach_view, from_columns, to_columns
 from normbench_cli.norms._compile import InductorKernel
-from normbench_cli.norms._compile_policy import is_concrete, reads_without_sync
+from normbench_cli.norms._compile_policy import reads_without_sync
 from normbench_cli.norms._ggm.autograd import (
     FEW_ELEMENTS,
     SCALE,
@@ -29,10 +29,10 @@ from normbench_cli.norms._ggm.kernels import Fit, Problem, SolverOptions, fit_ab
 from normbench_cli.norms._ggm.passes import complete, first_passes, more_passes
 from normbench_cli.norms._ggm.solver import ACCURACY, MAX_STEPS, SearchState
 from normbench_cli.norms._ggm.stats import add_call
+from normbench_cli.norms._ggm.step_before import StepBefore
 
 LOOKS = 12  # before the channels that are left are solved alone
 FEW_CHANNELS = 16  # one in so many left: solving them alone costs less than another pass over all data
-MOST_BLIND_PASSES = 6  # on an accelerator, at first and after two steps in a row with a channel that is not certified
 
 FIRST = InductorKernel(first_passes)
 MORE = InductorKernel(more_passes)
@@ -46,41 +46,6 @@ class Normalized(NamedTuple):
     offset: Tensor  # (mu - mean) / sd
     solver_totals: Tensor
     largest_error: Tensor  # the largest error bound of this call, in standard errors
-
-
-class StepBefore:
-    """Whether all channels of the step before were certified, and of how many before that not, kept on the host.
-
-    The value is copied there without waiting.  Reading it waits only if the device is a whole step behind, so that the
-    number of passes depends on the data and never on timing.  A copy of a layer begins anew.
-    """
-
-    def __init__(self) -> None:
-        self.certified: Tensor | None = None
-        self.failures = 2  # in a row; nothing is known yet
-        self.copied: torch.Event | None = None
-
-    def __reduce__(self) -> tuple[type[StepBefore], tuple[()]]:
-        return StepBefore, ()
-
-    def report(self, certified: Tensor) -> None:
-        if not is_concrete(certified):
-            return
-        on_accelerator = certified.device.type != "cpu"
-        if self.certified is None:
-            self.certified = torch.empty((), dtype=torch.bool, pin_memory=on_accelerator)
-        self.certified.copy_(certified, non_blocking=True)
-        if on_accelerator:
-            self.copied = torch.Event(certified.device)
-            self.copied.record()
-
-    def passes(self, usual: int) -> int:
-        """Of the search in this step: one more after a step that was not certified, many after two."""
-        if self.certified is not None:
-            if self.copied is not None:
-                self.copied.synchronize()
-            self.failures = 0 if bool(self.certified) else self.failures + 1
-        return usual + self.failures if self.failures < 2 else MOST_BLIND_PASSES
 
 
 def normalize_to_tolerance(
@@ -151,12 +116,14 @@ def search_with_looks(
 ) -> tuple[Tensor, ...]:
     """Pass by pass for all channels while many are left or the data are few, then the last ones alone.  Reads values,
     so for a CPU."""
-    once = options._replace(steps=1)
+    once, left = options._replace(steps=1), 0
     for _ in range(LOOKS):
         left = int((~state.done).sum())
         if left == 0 or (left * FEW_CHANNELS <= state.done.numel() and flat.numel() > FEW_ELEMENTS):
             break
         state = SearchState(*MORE(flat, phi, *problem, *state, options=once, dynamic_rows=dynamic_rows))
+    if left:
+        state = search_for_few(flat, phi, problem, state, once)
     alone = ~state.done
     if bool(squares_lost(problem).any()):
         alone = alone | lost_but_not_equal(flat, problem)
@@ -164,6 +131,20 @@ def search_with_looks(
     if not len(channels):
         return (*problem, *state)
     return solve_alone(flat, phi, problem, state, channels, options)
+
+
+def search_for_few(
+    flat: Tensor, phi: Tensor | None, problem: Problem, state: SearchState, options: SolverOptions
+) -> SearchState:
+    """Pass by pass over the data of those channels alone that are not certified."""
+    channels = (~state.done).nonzero()[:, 0]
+    data, power = flat.index_select(1, channels), None if phi is None else phi[channels]
+    of_some, some = Problem(*(t[channels] for t in problem)), SearchState(*(t[channels] for t in state))
+    for _ in range(LOOKS):
+        if bool(some.done.all()):
+            break
+        some = SearchState(*more_passes(data, power, *of_some, *some, options=options))
+    return SearchState(*replaced(state, channels, some))
 
 
 def solve_alone(
