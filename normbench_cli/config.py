@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import Field, asdict, dataclass, field, fields
 from typing import Any, Literal, get_type_hints
 
+from normbench_cli import recipes
 from normbench_cli.errors import UsageError
-from normbench_cli.recipes import find as find_recipe
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES, Registry
 from normbench_cli.registry.bounds import Bounds
 from normbench_cli.registry.spec import read_value, split_spec, suggest
@@ -25,12 +25,15 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "schedule": SCHEDULES,
 }
 MANY = 1_000_000_000  # nobody waits for more epochs or steps; larger numbers do not fit everywhere
+LENGTHS = {"epochs": "iterations", "iterations": "epochs"}  # each replaces the other
 GRID_FIELDS = ("norm", "act", "model", "data", "objective")  # each takes several values, which make a grid
 
 
-def setting(default: Any, sentence: str, *, identity: bool = True, **bounds: Any) -> Any:
-    """A field with its help sentence and its bounds.  identity: whether a different value gives a different result."""
-    return field(default=default, metadata={"help": sentence, "identity": identity, "bounds": Bounds(**bounds)})
+def setting(default: Any, sentence: str, *, identity: bool = True, later: bool = False, **bounds: Any) -> Any:
+    """A field with its help sentence and its bounds.  identity: whether its value affects the result.  later: it came
+    when runs were recorded already, so that at its default it is left out of the fingerprint."""
+    facts = {"help": sentence, "identity": identity, "later": later, "bounds": Bounds(**bounds)}
+    return field(default=default, metadata=facts)
 
 
 @dataclass(frozen=True)
@@ -43,33 +46,58 @@ class RunConfig:
     data: str = setting("digits", "data set")
     objective: str = setting("erm", "what training minimizes")
     recipe: str = setting(
-        "", "named settings, overridden by the others; by default the recipe of the data set", identity=False
+        "", "named settings or a .toml file of them, under the others; by default the data set's", identity=False
     )
     epochs: int | None = setting(None, "passes over the training set", least=1, most=MANY)
     iterations: int | None = setting(None, "training steps, instead of epochs", least=1, most=MANY)
     batch_size: int = setting(128, "examples per training step", least=1, most=MANY)
-    folds: int = setting(
-        0, "folds of a cross-validation; only for data sets of graphs, where the default is 10", most=MANY
-    )
+    folds: int = setting(0, "folds of a cross-validation; only for graphs, where the default is 10", most=MANY)
     optimizer: Literal["sgd", "adam", "adamw"] = setting("sgd", "optimizer")
     lr: float = setting(0.1, "largest learning rate of the schedule", above=0)
     momentum: float = setting(0.9, "momentum of SGD", least=0, below=1)
     weight_decay: float = setting(5e-4, "L2 penalty on every parameter", least=0)
+    weight_decay_on: Literal["all", "weights"] = setting(
+        "all", "what weight decay touches; weights: neither gamma and beta of norms nor biases", later=True
+    )
+    gamma_init: float = setting(1.0, "initial value of every norm's gamma", later=True)
+    beta_init: float = setting(0.0, "initial value of every norm's beta", later=True)
     schedule: str = setting("cosine", "learning-rate schedule")
-    init: Literal["auto", "torch", "kaiming", "xavier"] = setting(
-        "auto", "initial weights; auto: kaiming for ReLU-like activations, xavier for sigmoid and tanh"
+    init: Literal["auto", "torch", "kaiming", "kaiming_fan_out", "xavier", "torchvision", "lsuv"] = setting(
+        "auto",
+        "initial weights; auto: kaiming for ReLU-like activations, xavier for sigmoid and tanh; "
+        "torchvision: those of its ResNets; lsuv: every operation's output has unit variance on the first batch",
+    )
+    init_gain: float = setting(1.0, "factor of the initial weights", later=True, above=0)
+    validation: float = setting(
+        0.0, "fraction of the training set that is held out and scored as validation set", later=True, least=0, below=1
+    )
+    score_test: Literal["epoch", "end", "never"] = setting(
+        "epoch", "when the test set is scored: after every epoch, at the end, never", later=True
     )
     seed: int = setting(0, "seed of initial weights, data order and all other randomness", least=0, most=LARGEST_SEED)
     amp: Literal["auto", "off", "bf16", "fp16"] = setting(
         "off", "automatic mixed precision; auto: the precision that is fast on this device, which is recorded"
     )
+    tf32: Literal["off", "conv", "all"] = setting(
+        "conv", "TensorFloat-32 on a GPU: off, conv (as torch by default) or all (matrix products too)", later=True
+    )
     device: str = setting("auto", "where to compute: auto, cpu, cuda, cuda:1, mps, ...", identity=False)
     compile: bool | None = setting(
         None, "compile the whole model with torch.compile; by default where the training is long", identity=False
     )
+    compile_mode: Literal["default", "reduce-overhead"] = setting(
+        "default", "mode of torch.compile; reduce-overhead: with CUDA graphs", identity=False
+    )
     channels_last: bool | None = setting(
         None, "keep images channels-last in memory; by default for models that convolve", identity=False
     )
+    cudnn_benchmark: bool = setting(
+        False, "let cuDNN time its algorithms for every new shape and take the fastest", identity=False
+    )
+    deterministic: bool = setting(
+        False, "compute the same to the last bit every time, and refuse what cannot", identity=False
+    )
+    pin_memory: bool = setting(True, "copy batches to a GPU from page-locked memory, without waiting", identity=False)
     workers: int = setting(0, "processes that load data", identity=False, least=0, most=1024)
     probes: int = setting(
         0, "steps between probes of weights, statistics and phi; 0: no probes", identity=False, least=0, most=MANY
@@ -88,6 +116,8 @@ class RunConfig:
             raise UsageError("both epochs and iterations are given", "give one of them")
         for name, declared in FIELDS.items():
             declared.metadata["bounds"].check(name, getattr(self, name))
+        if self.deterministic and self.cudnn_benchmark:
+            raise UsageError("cuDNN's choice by time is not deterministic", "drop --cudnn-benchmark or --deterministic")
         self._check_graphs()
         self._check_folds()
         if self.batch_size == 1 and NORMS.parse_norm(self.norm).needs_batch:
@@ -124,6 +154,9 @@ class RunConfig:
             raise UsageError("compile is on, which cross-validation does not support", "drop --compile")
         if self.init not in ("auto", "torch"):
             raise UsageError(f"init is {self.init}, and models for graphs initialize themselves", "drop the setting")
+        for name in ("init_gain", "gamma_init", "beta_init", "validation", "score_test"):
+            if (value := getattr(self, name)) != DEFAULTS[name]:
+                raise UsageError(f"{name} is {value}, which cross-validation does not support", "drop the setting")
 
     def _set(self, name: str, value: Any) -> None:
         """Replace a value by its canonical form; only while the config is made, because it is frozen afterwards."""
@@ -134,7 +167,9 @@ class RunConfig:
 
         made_of: digests of the data and of components from outside, where there are any (experiments/identity.py).
         """
-        matters = {name: getattr(self, name) for name in IDENTITY} | ({"made_of": made_of} if made_of else {})
+        values = {name: getattr(self, name) for name in IDENTITY}
+        matters = {name: value for name, value in values.items() if name not in LATER or value != DEFAULTS[name]}
+        matters |= {"made_of": made_of} if made_of else {}
         text = json.dumps(matters, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -146,6 +181,7 @@ FIELDS: dict[str, Field[Any]] = {f.name: f for f in fields(RunConfig)}
 TYPES: dict[str, Any] = {name: kind for name, kind in get_type_hints(RunConfig).items() if name in FIELDS}
 DEFAULTS: dict[str, Any] = {name: f.default for name, f in FIELDS.items()}
 IDENTITY = tuple(name for name, f in FIELDS.items() if f.metadata["identity"])
+LATER = tuple(name for name, f in FIELDS.items() if f.metadata["later"])
 
 
 def make_config(values: Mapping[str, Any], trust: Trust = NOBODY) -> RunConfig:
@@ -180,14 +216,21 @@ def with_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
         name = DATASETS.find(data).facts.recipe
     if not name:
         return dict(values)
-    base = find_recipe(name).settings_for(values.get("norm") or DEFAULTS["norm"]) | {"recipe": name}
+    if recipes.is_file(name):  # its settings are among the values already, see axes/recipe_file.py
+        if not {*FIELDS} - LENGTHS.keys() <= values.keys():
+            raise UsageError(f"recipe {name} is a file, which is read by `train` alone", "name one of `list recipes`")
+        return dict(values)
+    base = recipes.find(name).settings_for(values.get("norm") or DEFAULTS["norm"]) | {"recipe": name}
     if not values.get("recipe"):
         base.pop("data", None)
         values = {key: value for key, value in values.items() if key != "recipe"}
-    for given, other in (("epochs", "iterations"), ("iterations", "epochs")):
-        if values.get(given) is not None:
-            base.pop(other, None)
-    return base | dict(values)
+    return lengths_replaced(base, values) | dict(values)
+
+
+def lengths_replaced(base: Mapping[str, Any], by: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings without the length in epochs if iterations are given in its place, and the other way round."""
+    replaced = {other for given, other in LENGTHS.items() if by.get(given) is not None}
+    return {name: value for name, value in base.items() if name not in replaced}
 
 
 def read_assignments(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:

@@ -61,7 +61,7 @@ def repeated_if_swallowed() -> Iterator[None]:
 
     def hook(unraisable: Any) -> None:
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
-            threading.Timer(MOMENT, signal.raise_signal, [signal.SIGINT]).start()
+            threading.Timer(MOMENT, interrupt_the_main_thread).start()
         else:
             before(unraisable)
 
@@ -70,6 +70,15 @@ def repeated_if_swallowed() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = before
+
+
+def interrupt_the_main_thread() -> None:
+    """Also while it waits: a signal raised in another thread would not end a sleep or a read of the main one."""
+    main = threading.main_thread().ident
+    if main is not None and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,30 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("normbench_cli.store.connection.SYNCHRONOUS", "OFF")  # no test needs to survive a power cut
     monkeypatch.chdir(tmp_path)
     return folder
+
+
+@pytest.fixture(scope="session")
+def filled_homes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Any]]:
+    return {}
+
+
+@pytest.fixture
+def fill_once(
+    home: Path, filled_homes: dict[str, tuple[Path, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Callable[[], Any]], Any]:
+    """Fills the home by calling a function, which returns what it made; later tests get a copy of that home."""
+
+    def fill(make: Callable[[], Any]) -> Any:
+        key = f"{make.__module__}.{make.__qualname__}"
+        if key not in filled_homes:
+            value, kept = make(), tmp_path_factory.mktemp("filled") / "home"
+            shutil.copytree(home, kept)
+            filled_homes[key] = kept, value
+        else:
+            shutil.copytree(filled_homes[key][0], home, dirs_exist_ok=True)
+        return copy.deepcopy(filled_homes[key][1])
+
+    return fill
 
 
 @pytest.fixture

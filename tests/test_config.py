@@ -22,6 +22,8 @@ from normbench_cli.errors import UsageError
         ({"batch_size": "0"}, "batch_size is 0"),
         ({"batch_size": "1"}, "statistics over the batch"),
         ({"seed": str(2**31)}, "seed is"),
+        ({"tf32": "on"}, "not one of off, conv, all"),
+        ({"deterministic": "1", "cudnn_benchmark": "1"}, "drop --cudnn-benchmark or --deterministic"),
         ({"amp": "fp8"}, "not one of auto, off"),
         ({"optimizer": "sdg"}, "did you mean 'sgd'"),
         ({"colour": "red"}, "no setting 'colour'"),
@@ -36,6 +38,8 @@ from normbench_cli.errors import UsageError
         ({"data": "mutag", "model": "gcn", "amp": "bf16"}, "amp is bf16, which cross-validation does not support"),
         ({"data": "mutag", "model": "gcn", "compile": "yes"}, "compile is on, which cross-validation does not"),
         ({"data": "mutag", "model": "gcn", "init": "xavier"}, "models for graphs initialize themselves"),
+        ({"data": "mutag", "model": "gcn", "gamma_init": "2"}, "gamma_init is 2.0, which cross-validation does not"),
+        ({"init_gain": "0"}, "init_gain is 0"),
     ],
 )
 def test_what_cannot_work_is_refused(values: dict[str, str], says: str) -> None:
@@ -72,9 +76,13 @@ CHANGES = {
     "norm": "none", "act": "tanh", "model": "resnet20:option=B", "data": "digits:size=8", "epochs": "3",
     "objective": "cvar", "batch_size": "8",
     "optimizer": "adam", "lr": "0.2", "momentum": "0", "weight_decay": "0", "schedule": "linear", "init": "torch",
+    "gamma_init": "0.5", "beta_init": "0.5", "weight_decay_on": "weights",
     "seed": "1", "amp": "bf16", "iterations": "5",
     "device": "cpu", "compile": "true", "channels_last": "false", "workers": "2", "tag": "a", "note": "b",
+    "tf32": "all", "compile_mode": "reduce-overhead", "cudnn_benchmark": "true", "deterministic": "true",
+    "pin_memory": "false",
     "probes": "2", "checkpoint_epochs": "7", "checkpoint_minutes": "3", "recipe": "digits",
+    "init_gain": "2", "validation": "0.1", "score_test": "end",
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.fuzzing.kinds import KINDS, Case, cases, make_input
 from tests.fuzzing.sandbox import Sandbox
 
-CASES, AT_ONCE = 1000, 50
+CASES, QUICK, AT_ONCE = 1000, 500, 50
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,10 @@ def inside(sandbox: Sandbox) -> Iterator[Sandbox]:
         yield sandbox
 
 
-@pytest.mark.parametrize("first", range(0, CASES, AT_ONCE))
+@pytest.mark.parametrize(
+    "first",
+    [pytest.param(first, marks=[] if first < QUICK else [pytest.mark.slow]) for first in range(0, CASES, AT_ONCE)],
+)
 def test_every_command_keeps_the_rules(inside: Sandbox, first: int) -> None:
     broken = [line for case in cases(first, AT_ONCE) for line in inside.try_case(case)]
     assert not broken, "\n".join(broken)

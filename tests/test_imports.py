@@ -32,6 +32,8 @@ ANYONE = {
     "printable",
     "local_time",
     "version",
+    "axes",
+    "toml_file",
     "__init__",
 }
 COMPONENTS = {"norms", "activations", "models", "datasets", "objectives", "attacks", "corruptions", "schedules"}
@@ -40,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # besides ANYONE and itself
     "cli": {"experiments", "nightly", "reporting", "store", "suites"},
     "nightly": {"device", "experiments", "reporting", "store", "suites"},
     "experiments": {"build", "corruptions", "datasets", "engine", "measure", "store", "suites", "device", "operations"},
-    "build": {*COMPONENTS, "engine", "measure", "device", "operations"},
+    "build": {*COMPONENTS, "engine", "measure", "device", "model_state", "operations"},
     "engine": {"measure", "device", "model_state"},
     "measure": {"device", "model_state", "operations"},
     "reporting": {"store", "suites"},
@@ -68,7 +70,7 @@ NEVER = {
 # libraries, or a module of ours that loads one of them.
 SLOW_TO_LOAD = {
     *("torch", "torchvision", "torch_geometric", "sklearn", "scipy", "matplotlib", "PIL"),
-    *("statsmodels", "scikit_posthocs"),
+    *("statsmodels", "scikit_posthocs", "optuna"),
     *("sqlalchemy", "alembic", "pandas", "rich", "psutil", "platformdirs", "importlib.metadata"),
 }
 MOST_LAZY_IMPORTS = 60
@@ -223,7 +225,8 @@ def loaded_by(*words: str) -> set[str]:
         (["--help"], {"torch", "pandas", "sqlalchemy"}),
         (["train", "--help"], {"torch", "pandas", "sqlalchemy"}),
         (["list", "norms"], {"torch", "pandas", "sqlalchemy"}),
-        (["report"], {"torch", "alembic", "matplotlib", "scipy.stats", "statsmodels", "scikit_posthocs"}),
+        (["tune", "--help"], {"torch", "optuna", "pandas", "sqlalchemy"}),
+        (["report"], {"torch", "optuna", "alembic", "matplotlib", "scipy.stats", "statsmodels", "scikit_posthocs"}),
         (["runs", "list"], {"torch", "alembic"}),
         (["list", "activations", "--json"], {"torch", "pandas", "sqlalchemy"}),
         (["list", "suites"], {"torch", "pandas", "sqlalchemy"}),

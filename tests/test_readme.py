@@ -23,7 +23,9 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("page", ["README.md", "normbench_cli/docs/components.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "normbench_cli/docs/components.md", "normbench_cli/docs/initial-weights.md"]
+)
 def test_generated_tables_are_current(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert Cog().main(["cog", "--check", page]) == 0, "run .ci/docs"

@@ -13,15 +13,17 @@ the one that was trained.  The parts:
     resolved_config.py  ResolvedConfig: a RunConfig that leaves nothing open
     resolution.py       check, resolve, resolved_fingerprint, config_warnings
     network_checks.py   what cannot work in a network, found before anything is allocated
+    torch_flags.py      torch's settings for a device, as a configuration asks for them
     compile_trial.py    whether compiling the model makes training steps faster on this machine
-    assemble.py         make_training, make_model, cross_validation
-    init.py             initial weights
+    assemble.py         make_training, make_model, cross_validation, graph_example
+    init.py             initial weights; unit_variance.py: those that depend on the first batch
     optim.py            the optimizer and the learning-rate schedule
+    solvers.py          the solvers of the generalized median, stopped after so many passes
     data.py             data sets, kept in memory for all runs of a grid; data_digest.py tells them apart
 """
 
-from normbench_cli.build.assemble import cross_validation, make_model, make_training
-from normbench_cli.build.data import load_data, load_images, loaded_data
+from normbench_cli.build.assemble import cross_validation, graph_example, make_model, make_training
+from normbench_cli.build.data import images_of, load_data, load_images, loaded_data
 from normbench_cli.build.resolution import (
     check,
     config_warnings,
@@ -31,12 +33,16 @@ from normbench_cli.build.resolution import (
     resolved_fingerprint,
 )
 from normbench_cli.build.resolved_config import ResolvedConfig
+from normbench_cli.build.torch_flags import flags_of
 
 __all__ = [
     "ResolvedConfig",
     "check",
     "config_warnings",
     "cross_validation",
+    "flags_of",
+    "graph_example",
+    "images_of",
     "load_data",
     "load_images",
     "loaded_data",

@@ -6,17 +6,19 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from normbench_cli.build.data import load_graphs, load_images
+from normbench_cli.build.data import images_of, load_graphs
 from normbench_cli.build.init import initialize
 from normbench_cli.build.optim import make_optimizer, make_schedule
 from normbench_cli.build.resolved_config import ResolvedConfig
+from normbench_cli.build.unit_variance import scale_to_unit_variance
 from normbench_cli.config import RunConfig
 from normbench_cli.device import pick_device
-from normbench_cli.engine.crossval import Curves, FoldPlan, cross_validate
+from normbench_cli.engine.crossval import Curves, FoldPlan, assign_folds, cross_validate, shuffled_batches
 from normbench_cli.engine.events import Progress, Record
-from normbench_cli.engine.protocols import Batches, Data, ImageData, Probe
+from normbench_cli.engine.protocols import Batches, Data, ImageData, Inputs, Probe
+from normbench_cli.engine.step import Learner
 from normbench_cli.engine.training import Training
 from normbench_cli.measure.probes import Drift, ModeGap, Probes
 from normbench_cli.norms._compile import keep_headers_in_cache
@@ -36,27 +38,34 @@ def make_training(
     if config.compile:
         keep_headers_in_cache()
     torch.manual_seed(config.seed)
-    data = load_images(config.data) if data is None else data
+    data = images_of(config) if data is None else data
     model = make_model(config, data)
     initialize(model, config)
     model.to(device)
     if config.channels_last:
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     batches = partial(data.batches, device=device, channels_last=bool(config.channels_last), workers=config.workers)
+    if not config.pin_memory:  # data sets from outside may not know it
+        batches = partial(batches, pin_memory=False)
     train = batches(data.train, config.batch_size, shuffle_seed=config.seed)
+    if config.init == "lsuv":
+        scale_to_unit_variance(model, next(iter(train.epoch(1))).inputs, config.init_gain)
     return Training(
         model=model,
         objective=OBJECTIVES.build(config.objective),
+        records_objective=OBJECTIVES.parse(config.objective).entry.name != "erm",
         optimizer=make_optimizer(model, config),
         schedule=make_schedule(config),
         lr=config.lr,
         train=train,
         test=batches(data.test, EVALUATION_BATCH),
         validation=batches(data.validation, EVALUATION_BATCH) if data.validation else None,
+        score_test=config.score_test,
         group_names=data.group_names,
         device=device,
         steps=config.iterations or (config.epochs or 0) * len(train),
         amp=config.amp,
+        compile_mode=config.compile_mode,
         compiled_for=(config.batch_size, *data.shape) if config.compile else None,
         probes=make_probes(model, config, train),
     )
@@ -80,6 +89,18 @@ def make_probes(model: nn.Module, config: RunConfig, train: Batches) -> list[Pro
         Drift(model),
         ModeGap(model, first.inputs, first.labels),
     ]
+
+
+def graph_example(config: ResolvedConfig) -> tuple[Learner, Inputs, Tensor]:
+    """A model for graphs with all that its training needs, and the first batch of the first fold: inputs, labels."""
+    data, device = load_graphs(config.data), pick_device(config.device)
+    torch.manual_seed(config.seed)
+    model = make_model(config, data).to(device)
+    objective, optimizer = OBJECTIVES.build(config.objective), make_optimizer(model, config)
+    graphs = data.to(device)
+    train = (assign_folds(graphs.labels.cpu(), config.folds, config.seed) != 0).nonzero()[:, 0]
+    chosen = next(shuffled_batches(train, config.batch_size, torch.Generator().manual_seed(config.seed)))
+    return Learner(model=model, objective=objective, optimizer=optimizer, device=device), *graphs.batch(chosen)
 
 
 def cross_validation(

@@ -9,6 +9,7 @@ from functools import partial
 from normbench_cli.build.assemble import make_training
 from normbench_cli.build.data import load_images
 from normbench_cli.build.resolved_config import ResolvedConfig
+from normbench_cli.build.torch_flags import flags_of
 from normbench_cli.engine.step import train_step
 from normbench_cli.measure.timing import Timing, time_interleaved
 
@@ -26,5 +27,6 @@ def compile_pays_off(config: ResolvedConfig, timer: Timer = time_interleaved) ->
         "as written": partial(train_step, as_written, batch.inputs, batch.labels),
         "compiled": partial(train_step, compiled, batch.inputs, batch.labels),
     }
-    plain, faster = timer(steps, as_written.device, rounds=ROUNDS)
+    with flags_of(config):
+        plain, faster = timer(steps, as_written.device, rounds=ROUNDS)
     return faster.median < plain.median

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from normbench_cli.build.data_digest import digest_of
+from normbench_cli.config import RunConfig
 from normbench_cli.datasets._files.contents import Contents
 from normbench_cli.datasets._files.look import is_embedded, last_look, look
-from normbench_cli.engine.protocols import GraphData, ImageData
-from normbench_cli.errors import NormbenchError, UsageError
+from normbench_cli.engine.protocols import GraphData, HoldsOut, ImageData
+from normbench_cli.errors import NormbenchError, UsageError, first_sentence
 from normbench_cli.paths import data_root
 from normbench_cli.registry import DATASETS
 from normbench_cli.registry.source_digest import Source, source_of
@@ -74,6 +75,24 @@ def load_images(spec: str) -> ImageData:
     if not isinstance(data, ImageData):
         raise UsageError(f"{spec} is a data set of graphs", "choose one of images")
     return data
+
+
+def images_of(config: RunConfig) -> ImageData:
+    """The data set of images of a configuration, with the validation set that it asks for held out."""
+    data = load_images(config.data)
+    if not config.validation:
+        return data
+    if data.validation is not None:
+        raise UsageError(f"validation is {config.validation:g}, and {config.data} has a validation set", "leave it out")
+    if not isinstance(data, HoldsOut):
+        raise UsageError(
+            f"validation is {config.validation:g}, and {config.data} cannot hold out a part of its training set",
+            "give its data set a method hold_out(fraction, seed)",
+        )
+    try:
+        return data.hold_out(config.validation, config.seed)
+    except ValueError as error:  # a class with a single example, a fraction that leaves nothing
+        raise UsageError(f"validation is {config.validation:g}: {first_sentence(error)}", "give another") from error
 
 
 def load_graphs(spec: str) -> GraphData:

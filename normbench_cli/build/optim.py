@@ -18,13 +18,19 @@ from normbench_cli.registry import SCHEDULES
 
 def make_optimizer(model: nn.Module, config: RunConfig) -> torch.optim.Optimizer:
     """The optimizer over two groups of parameters: those with weight decay, and those that it must not touch, such as
-    a learned phi, which it would pull out of its range."""
-    decayed = [parameter for parameter in model.parameters() if weight_decay_group(parameter) is None]
-    undecayed = [parameter for parameter in model.parameters() if weight_decay_group(parameter) is not None]
+    a learned phi, which it would pull out of its range.  Gamma, beta and biases are vectors; every weight has more
+    dimensions."""
+    spares_vectors = config.weight_decay_on == "weights"
+
+    def is_decayed(parameter: nn.Parameter) -> bool:
+        return weight_decay_group(parameter) is None and not (spares_vectors and parameter.ndim <= 1)
+
+    decayed = [parameter for parameter in model.parameters() if is_decayed(parameter)]
+    undecayed = [parameter for parameter in model.parameters() if not is_decayed(parameter)]
     groups: list[dict[str, Any]] = [{"params": decayed, "weight_decay": config.weight_decay}]
     if undecayed:
         groups.append({"params": undecayed, "weight_decay": 0.0})
-    fused = all(has_fused_optimizers(parameter.device) for parameter in decayed)
+    fused = all(has_fused_optimizers(parameter.device) for parameter in model.parameters())
     if config.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum, fused=fused)
     kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW

@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from normbench_cli.build.assemble import make_model
 from normbench_cli.build.compile_trial import compile_pays_off
-from normbench_cli.build.data import load_data, load_images, loaded_data
+from normbench_cli.build.data import images_of, load_data, loaded_data
 from normbench_cli.build.network_checks import (
     check_groups,
     check_memory,
@@ -25,8 +25,8 @@ from normbench_cli.build.network_checks import (
 )
 from normbench_cli.build.optim import check_schedule, make_schedule
 from normbench_cli.build.resolved_config import ResolvedConfig
-from normbench_cli.config import FIELDS, RunConfig
-from normbench_cli.device import compiling_pays, fast_precision, pick_device
+from normbench_cli.config import DEFAULTS, FIELDS, RunConfig
+from normbench_cli.device import compiling_pays, fast_precision, pick_device, takes_flags
 from normbench_cli.engine.crossval import assign_folds
 from normbench_cli.engine.events import Notice
 from normbench_cli.engine.protocols import GraphData, ImageData
@@ -35,6 +35,7 @@ from normbench_cli.objectives.protocols import LeavesOut
 from normbench_cli.paths import data_root
 from normbench_cli.registry import OBJECTIVES
 
+GPU_SETTINGS = ("tf32", "compile_mode", "cudnn_benchmark")
 FEW_LOSSES = 4096  # enough to try an objective
 
 
@@ -47,10 +48,10 @@ def check(config: RunConfig) -> None:
     check_schedule(make_schedule(config), config.schedule)
     if isinstance(data, GraphData):
         assign_folds(data.labels, config.folds, config.seed)
-    elif config.batch_size > len(data.train):
+    elif config.batch_size > (examples := len(images_of(config).train)):
         raise UsageError(
-            f"batch_size is {config.batch_size}, and {config.data} has {len(data.train)} examples to train with",
-            f"give at most {len(data.train)}",
+            f"batch_size is {config.batch_size}, and {config.data} has {examples} examples to train with",
+            f"give at most {examples}",
         )
 
 
@@ -66,6 +67,8 @@ def resolve(
     before it.  Without a trial the model is then not compiled.
     """
     check(config)
+    for name in meaningless(config):
+        on_event(Notice(f"{name} is {getattr(config, name)}, which means nothing on this device and is left out"))
     amp = resolved_amp(config)
     if config.folds:
         return with_choices(config, amp=amp, compile=False, channels_last=False)
@@ -78,7 +81,13 @@ def resolve(
 
 
 def with_choices(config: RunConfig, **choices: str | bool) -> ResolvedConfig:
-    return ResolvedConfig(**{name: getattr(config, name) for name in FIELDS} | choices)
+    return ResolvedConfig(**{name: getattr(config, name) for name in FIELDS} | choices | meaningless(config))
+
+
+def meaningless(config: RunConfig) -> dict[str, Any]:
+    """The settings of a GPU that a configuration asks for on another device, with their defaults, which it gets."""
+    changed = [name for name in GPU_SETTINGS if getattr(config, name) != DEFAULTS[name]]
+    return {name: DEFAULTS[name] for name in changed if not takes_flags(pick_device(config.device))}
 
 
 def resolved_amp(config: RunConfig) -> str:
@@ -91,7 +100,7 @@ def resolved_amp(config: RunConfig) -> str:
 def resolved_fingerprint(config: RunConfig, made_of: Mapping[str, Any] | None = None) -> str:
     """The fingerprint that a configuration has once it is resolved, without the cost of resolving: of what is left
     open, only the precision is part of a run's identity."""
-    return RunConfig(**config.to_dict() | {"amp": resolved_amp(config)}).fingerprint(made_of)
+    return RunConfig(**config.to_dict() | {"amp": resolved_amp(config)} | meaningless(config)).fingerprint(made_of)
 
 
 def needs_compile_trial(config: RunConfig) -> bool:
@@ -99,7 +108,7 @@ def needs_compile_trial(config: RunConfig) -> bool:
     if config.compile is not None or config.folds:
         return False
     examples = (config.iterations or 0) * config.batch_size
-    examples = examples or (config.epochs or 0) * len(load_images(config.data).train)
+    examples = examples or (config.epochs or 0) * len(images_of(config).train)
     operations = 3 * meta_forward(config).operations * examples  # a backward pass costs two forward passes
     return compiling_pays(pick_device(config.device), operations)
 

@@ -1,1 +1,18 @@
-"""The command line: one file a command."""
+"""The command line: one command a file, each of which parses, makes one call and prints."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from normbench_cli.cli import _tuning
+
+__all__ = ["_tuning"]
+
+
+def __getattr__(name: str) -> object:
+    """On first use: it loads torch, Optuna and pandas."""
+    if name == "_tuning":
+        return import_module("normbench_cli.cli._tuning")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -143,24 +143,28 @@ def config_options(
 def config_option(name: str, panel: str, *, several: bool, default: str) -> inspect.Parameter:
     """The option of a configuration's field, explained by the field's own sentence."""
     flag = name.replace("_", "-")
-    flags, metavar = [f"--{flag}"], "SPEC,..." if several else None
+    registry, number = REGISTRIES.get(name), is_number(name)
+    flags, metavar = [f"--{flag}"], ("SPEC,..." if registry else "NUMBER,..." if number else "NAME,...") * several
     sentence = str(FIELDS[name].metadata["help"])
-    kind = TYPES[name] if TYPES[name] in (int, float, int | None, float | None, bool | None) else str
-    if kind == bool | None:
+    kind = TYPES[name] if number or TYPES[name] in (bool, bool | None) else str
+    if kind in (bool, bool | None):
         flags = [f"--{flag}/--no-{flag}"]
     if name == "seed" and several:
         flags.append("--seeds")
         sentence, metavar = "seeds of everything random: 3, 0-9 or 1,5,7", "SEEDS"
-    registry = REGISTRIES.get(name)
     declaration = typer.Option(
         *flags,
         help=sentence[0].upper() + sentence[1:] + ("" if sentence.endswith(".") else "."),
         show_default=default,
-        metavar=metavar,
+        metavar=metavar or None,
         rich_help_panel=panel,
         autocompletion=completion(registry.choices) if registry else None,
     )
     return option(name, (list[str] if several else kind) | None, declaration, None)
+
+
+def is_number(name: str) -> bool:
+    return TYPES[name] in (int, float, int | None, float | None)
 
 
 def completion(choices: Callable[[], list[str]]) -> Callable[[str], list[str]]:

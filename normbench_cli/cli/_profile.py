@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
+from normbench_cli.cli import _profile_steps
+from normbench_cli.cli._live_profile import live_profile
 from normbench_cli.cli._output import echo, print_table
 from normbench_cli.cli._progress import profile_progress
 from normbench_cli.config import make_config
 from normbench_cli.errors import UsageError
-from normbench_cli.experiments.profile import ProfilePlan, plan_profile, preset_shapes, run_profile, shapes_of
+from normbench_cli.experiments.profile import ProfilePlan, plan_profile, preset_shapes, profile_contenders, shapes_of
+from normbench_cli.experiments.profiling.plan import places
+from normbench_cli.experiments.profiling.results import place_columns
+from normbench_cli.experiments.profiling.steps import Place
+from normbench_cli.experiments.profiling.workloads import layer_norms
 from normbench_cli.store import Store
 
 __all__ = ["given_shapes", "plan_profile", "print_profile", "run_shown"]
-USUAL = {"dtype": "float32", "memory_format": "contiguous", "call": "layer", "pass": "both"}
+USUAL = {"dtype": "float32", "memory_format": "contiguous", "call": "layer", "pass": "both", "start": "warm"}
 PASSES = {
     "both": "forward and backward in training mode",
     "forward": "forward in training mode",
@@ -21,7 +28,7 @@ PASSES = {
     "eval": "forward in evaluation mode",
 }
 COLUMNS = (  # as far as a slash
-    *("norm", "step ms (median)", "IQR", "p95", "n", "outliers", "time"),
+    *("norm", "step ms (median)", "IQR", "p95", "n", "outliers", "time", "samples/s", "own share"),
     *("must move", "least ms", "% of limit", "peak memory", "peak", "saved for backward", "saved", "solver iterations"),
 )
 MEMORY = {"saved_activation_bytes": ("saved for backward", "saved"), "peak_memory_bytes": ("peak memory", "peak")}
@@ -47,10 +54,34 @@ def batch_size(settings: Mapping[str, Any]) -> int | None:
     return None if given is None else make_config({"batch_size": given}).batch_size
 
 
-def run_shown(plan: ProfilePlan, store: Store, *, quiet: bool) -> dict[str, Any]:
-    """Run the profile; what is measured is shown on stderr as it comes."""
-    with profile_progress(plan.places, quiet=quiet) as shown:
-        return run_profile(plan, store, lambda rows: shown(list(map(line_of, time_rows(rows)))))
+def run_shown(plan: ProfilePlan, store: Store, *, quiet: bool, json: bool = False) -> dict[str, Any]:
+    """Run the profile; what is measured is shown on stderr as it comes, in a table where people look at a terminal.
+
+    The outcome has the recorded ``runs`` by norm, besides what `run_profile` gives.
+    """
+    if not (quiet or json) and sys.stdout.isatty() and sys.stderr.isatty():
+        with live_profile([(place_title(place), norms_at(plan, place)) for place in places(plan)]) as settled:
+            runs, outcome = profile_contenders(plan, store, lambda rows: settled(list(map(live_line, time_rows(rows)))))
+    else:
+        with profile_progress(plan.places, quiet=quiet) as shown:
+            runs, outcome = profile_contenders(plan, store, lambda rows: shown(list(map(line_of, time_rows(rows)))))
+    return {**outcome, "runs": runs}
+
+
+def norms_at(plan: ProfilePlan, place: Place) -> list[str]:
+    return layer_norms(plan) if place.case else [config.norm for config in plan.configs]
+
+
+def place_title(place: Place) -> str:
+    return title_of(place_columns(place, "", ""))
+
+
+def live_line(row: Row) -> tuple[str, str, str]:
+    """What the live table says of a candidate: popnorm, 31.200, 0.78 [0.77, 0.79]."""
+    if row["status"] != "ok":
+        return row["contender"], row["status"], ""
+    against = interval(row) if row["ratio"] is not None else "-"
+    return row["contender"], f"{row['median']:.3f}{' noisy' if row['noisy'] else ''}", against
 
 
 def time_rows(rows: list[Row]) -> list[Row]:
@@ -70,7 +101,7 @@ def line_of(row: Row) -> str:
 def title_of(row: Row) -> str:
     """The shape or model, and what is not as usual."""
     if "model" in row:
-        return f"model {row['model']}"
+        return _profile_steps.title_of(row)
     return " ".join([f"layer {row['shape']}", *(row[name] for name in USUAL if row[name] != USUAL[name])])
 
 
@@ -114,8 +145,9 @@ def print_totals(totals: list[Row]) -> None:
 
 def notes(results: list[Row], precision: float | None) -> list[str]:
     """What has to be known to read the tables."""
-    passes = dict.fromkeys(PASSES[row.get("pass", "both")] for row in results)
+    passes = dict.fromkeys(_profile_steps.what_is_timed(row, PASSES) for row in results)
     found = [f"Ratios: median over rounds, 95 % bootstrap interval.  Times: {'; '.join(passes)}."]
+    found += _profile_steps.notes(results)
     if any(row.get("limit_fraction") is not None for row in results):
         found.append("% of limit: the least time in which this machine moves the bytes, over the time taken.")
     if precision and any(row.get("stopped") == "budget" for row in results):
@@ -133,6 +165,8 @@ def cells(result: Row) -> dict[str, str]:
     metric, reference = result["metric"], result["reference"]
     if metric == "step_time_ms":
         return failed_cells(result) if result["status"] != "ok" else time_cells(result)
+    if metric == "samples_per_s":
+        return {"samples/s": f"{result['median']:,.0f}"}
     if metric == "solver/iterations_mean":
         return {"solver iterations": f"{result['median']:.2f}"}
     if metric not in MEMORY:
@@ -153,6 +187,7 @@ def time_cells(result: Row) -> dict[str, str]:
         "outliers": str(result["outliers"]),
         f"time / {result['reference']}": "-" if result["ratio"] is None else interval(result),
     }
+    found |= _profile_steps.share_cells(result)
     if result["limit_fraction"] is not None:
         moves = {"must move": mebibytes(result["moved_bytes"]), "least ms": f"{result['least_ms']:.3f}"}
         return found | moves | {"% of limit": f"{100 * result['limit_fraction']:.0f}"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -10,6 +10,7 @@ from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeRemainingCo
 from rich.progress import Progress as Bars
 from rich.table import Column
 
+from normbench_cli.cli._run_words import axis_words
 from normbench_cli.config import RunConfig
 from normbench_cli.experiments.events import Callback, CasesStarted, Event, Notice, Progress, RunEnded, RunStarted
 from normbench_cli.printable import printable
@@ -27,9 +28,10 @@ LEAST_NAME = 16
 class TrainingBars:
     """A bar for the run that is being trained and, in a grid, one for all runs."""
 
-    def __init__(self, bars: Bars, runs: int) -> None:
+    def __init__(self, bars: Bars, runs: int, axes: Sequence[str] = ()) -> None:
         self._bars = bars
         self._runs = runs
+        self._axes = axes
         self._ended = 0
         self._config: RunConfig | None = None
         self._grid = bars.add_task("runs", total=runs, numbers=f"0/{runs}") if runs > 1 else None
@@ -38,15 +40,19 @@ class TrainingBars:
     def __call__(self, event: Event) -> None:
         if isinstance(event, RunStarted):
             self._config = event.config
-            self._bars.reset(self._run, total=None, description=run_name(event.config, self._width), numbers="")
+            self._bars.reset(self._run, total=None, description=self._name(), numbers="")
         elif isinstance(event, Progress):
             numbers = run_numbers(event, self._width - LEAST_NAME)
-            name = run_name(self._config, self._width - len(numbers)) if self._config else ""
+            name = self._name(len(numbers))
             self._bars.update(self._run, total=event.steps, completed=event.step, description=name, numbers=numbers)
         elif isinstance(event, RunEnded):
             self._ended += 1
             if self._grid is not None:
                 self._bars.update(self._grid, completed=self._ended, numbers=f"{self._ended}/{self._runs}")
+
+    def _name(self, taken: int = 0) -> str:
+        """The run's name in what the numbers leave."""
+        return run_name(self._config, self._width - taken, self._axes) if self._config else ""
 
     @property
     def _width(self) -> int:
@@ -54,10 +60,16 @@ class TrainingBars:
         return self._bars.console.width - LEAST_BAR - TIME_LEFT - GAPS
 
 
-def run_name(config: RunConfig, width: int) -> str:
-    """The settings that tell runs apart, as many as fit; the norm is shortened last."""
-    seed = f"seed {config.seed}"
-    for words in ((config.model, config.norm, config.act), (config.norm, config.act), (config.norm,)):
+def run_name(config: RunConfig, width: int, axes: Sequence[str] = ()) -> str:
+    """The settings that tell runs apart, as many as fit: what varies stays longest, and the norm is shortened last."""
+    seed, varying = f"seed {config.seed}", axis_words(config, axes)
+    act = [config.act] if "act" in axes else []
+    for words in (
+        [config.model, config.norm, config.act, *varying],
+        [config.norm, config.act, *varying],
+        *([config.norm, *act, *varying[:most]] for most in range(len(varying), -1, -1)),
+        [config.norm],
+    ):
         name = " ".join([*words, seed])
         if len(name) <= width:
             return name
@@ -93,9 +105,10 @@ class EvaluationBar:
 
 
 @contextmanager
-def training_progress(runs: int, *, quiet: bool) -> Iterator[Callback]:
+def training_progress(runs: int, axes: Sequence[str] = (), *, quiet: bool) -> Iterator[Callback]:
+    """axes: the settings that vary."""
     with bars_on_stderr(quiet) as bars:
-        yield with_notices(TrainingBars(bars, runs), bars, quiet)
+        yield with_notices(TrainingBars(bars, runs, axes), bars, quiet)
 
 
 @contextmanager

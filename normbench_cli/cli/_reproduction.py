@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from normbench_cli.reporting.document import Document
 from normbench_cli.reporting.files import parse_formats, write_files
 from normbench_cli.reporting.reproduction.document import make_document
 from normbench_cli.store import Store
-from normbench_cli.suites import Place, Scale, Suite
+from normbench_cli.suites import Place, Scale, Suite, names
 
 
 class NothingRun(NormbenchError):
@@ -68,19 +68,30 @@ def run(suites: Sequence[Suite], scale: Scale, budget: float, form: str | None, 
 
 
 def stem_of(suites: Sequence[Suite], scale: Scale) -> str:
+    """The name of the files: that of the suite, of the paper if these are all of its suites, or `suites`."""
+    papers = {suite.name.partition("/")[0] for suite in suites}
     name = suites[0].name.replace("/", "-") if len(suites) == 1 else "suites"
+    if len(papers) == 1 and len(suites) == sum(one.partition("/")[0] in papers for one in names()):
+        name = papers.pop()
     return f"reproduce-{name}-{scale.name}"
 
 
 def show(document: Document, plan: Plan, missing: Mapping[Place, str], common: Common) -> None:
     if common.json:
-        cells = [record for record in document.records if "claim" not in record]
-        claims = [record for record in document.records if "claim" in record]
-        print_json(plan_json(plan) | {"missing": missing_json(missing), "cells": cells, "claims": claims})
+        claims, still_open, cells = parted(document.records, "claim", "open_runs")
+        told = {"missing": missing_json(missing), "cells": cells, "claims": claims, "open": still_open}
+        print_json(plan_json(plan) | told)
         return
     print_document(document)
     for reason, count in Counter(missing.values()).items():
         hint(f"{count} {'value is' if count == 1 else 'values are'} missing: {reason}", common.quiet)
+
+
+def parted(records: Sequence[Mapping[str, Any]], *names: str) -> Iterator[list[Mapping[str, Any]]]:
+    """The records that have each of these fields, and the others."""
+    for name in names:
+        yield [record for record in records if name in record]
+    yield [record for record in records if not record.keys() & set(names)]
 
 
 def missing_json(missing: Mapping[Place, str]) -> list[dict[str, Any]]:

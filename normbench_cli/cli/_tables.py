@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from normbench_cli.cli._columns import Row
 from normbench_cli.cli._output import echo, print_table
-from normbench_cli.config import GRID_FIELDS, RunConfig
+from normbench_cli.cli._run_words import SETTINGS, columns_for, run_words, setting_text
+from normbench_cli.config import RunConfig
 from normbench_cli.registry.spec import format_value
 from normbench_cli.reporting.spec_names import setting_names
 
@@ -18,28 +19,30 @@ if TYPE_CHECKING:
     from normbench_cli.experiments.result import RunResult
 
 EMPTY = "-"
-SETTINGS = ("norm", "act", "model", "data", "seed")  # that identify a run in a table
 
 
-def print_results(results: Sequence[RunResult]) -> None:
-    """A row for each run: its settings, its status, its last metrics; below the table why runs ended early."""
+def print_results(results: Sequence[RunResult], axes: Sequence[str] = ()) -> None:
+    """A row for each run: its settings, its status, its last metrics; below the table why runs ended early.
+
+    axes: settings that vary.
+    """
     if any(result.config.folds for result in results):
         echo("± is the sd over folds (ddof=0); the best epochs are chosen by the score they report.")
-    rows = without_empty_columns(named_beside_each_other([result_row(result) for result in results]))
+    names = columns_for(axes)
+    rows = without_empty_columns(named_beside_each_other([result_row(result, names) for result in results], names))
     common = common_settings(rows)
     caption = f"In common: {', '.join(f'{name} {text}' for name, text in common.items())}." if common else ""
     print_table([{name: text for name, text in row.items() if name not in common} for row in rows], caption=caption)
     for result in results:
         if result.message:
-            config = result.config
-            echo(f"{config.norm} {config.act} seed {config.seed}: {result.message}")
+            echo(f"{run_words(result.config, axes)}: {result.message}")
 
 
-def result_row(result: RunResult) -> Row:
+def result_row(result: RunResult, settings: Sequence[str] = SETTINGS) -> Row:
     metric = result.metrics.get
     return {
         "run": result.id,
-        **setting_cells(result.config),
+        **{name: setting_text(result.config, name) for name in settings},
         "status": result.status,
         "train loss": number(metric("train/loss"), "{:.4f}"),
         "test accuracy": percent(metric("test/accuracy")),
@@ -53,9 +56,9 @@ def result_row(result: RunResult) -> Row:
     }
 
 
-def named_beside_each_other(rows: Sequence[Row]) -> list[Row]:
+def named_beside_each_other(rows: Sequence[Row], settings: Sequence[str] = SETTINGS) -> list[Row]:
     """The rows with parameters written out in which their specs differ."""
-    names = {field: setting_names(field, [row[field] for row in rows]) for field in SETTINGS}
+    names = {field: setting_names(field, [row[field] for row in rows]) for field in settings}
     return [{name: names[name][text] if name in names else text for name, text in row.items()} for row in rows]
 
 
@@ -69,7 +72,7 @@ def common_settings(rows: Sequence[Row]) -> Row:
 
 def setting_cells(config: RunConfig) -> dict[str, str]:
     """The settings that identify a run in a table."""
-    return {name: str(getattr(config, name)) for name in SETTINGS}
+    return {name: setting_text(config, name) for name in SETTINGS}
 
 
 def without_empty_columns(rows: Sequence[Row]) -> list[Row]:
@@ -102,17 +105,31 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def print_dry_runs(dry_runs: Sequence[DryRun]) -> None:
-    """The settings and norm layers of each configuration, then a row for each with its estimated cost."""
-    for one in dry_runs:
-        print_table([setting_row(name, value) for name, value in one.config.to_dict().items()])
+def print_dry_runs(dry_runs: Sequence[DryRun], axes: Sequence[str] = ()) -> None:
+    """The settings that all configurations share, the norm layers of each network, then the grid: a row for each
+    configuration with its estimated cost.
+
+    axes: settings that vary.
+    """
+    print_table([setting_row(name, value) for name, value in shared_settings(dry_runs).items()])
+    echo("")
+    for title, norms in networks(dry_runs).items():
+        print_table([norm_row(norm) for norm in norms], title=title if len(dry_runs) > 1 else "")
         echo("")
-        if one.norms:
-            print_table([norm_row(norm) for norm in one.norms])
-            echo("")
-    print_table([cost_row(one, varying_settings(dry_runs)) for one in dry_runs])
+    print_table([cost_row(one, varying_settings(dry_runs, axes)) for one in dry_runs])
     total = duration(sum(one.estimate.seconds for one in dry_runs))
     echo(f"Nothing was trained or recorded. Training would take about {total} in all, extrapolated from a few steps.")
+
+
+def shared_settings(dry_runs: Sequence[DryRun]) -> dict[str, object]:
+    """The settings that are the same in all configurations."""
+    first, *others = [one.config.to_dict() for one in dry_runs]
+    return {name: value for name, value in first.items() if all(other[name] == value for other in others)}
+
+
+def networks(dry_runs: Sequence[DryRun]) -> dict[str, Sequence[NormLayer]]:
+    """The norm layers of every network that has any, by its name and norm."""
+    return {f"{one.config.model}, {one.config.norm}": one.norms for one in dry_runs if one.norms}
 
 
 def setting_row(name: str, value: object) -> Row:
@@ -130,15 +147,14 @@ def norm_row(norm: NormLayer) -> Row:
     }
 
 
-def varying_settings(dry_runs: Sequence[DryRun]) -> list[str]:
-    """The settings that tell the dry runs apart; the norm of a single one."""
-    names = (*GRID_FIELDS, "seed")
-    return [name for name in names if len({getattr(one.config, name) for one in dry_runs}) > 1] or ["norm"]
+def varying_settings(dry_runs: Sequence[DryRun], axes: Sequence[str]) -> list[str]:
+    """The axes that tell the dry runs apart; the norm of a single one."""
+    return [name for name in axes if len({getattr(one.config, name) for one in dry_runs}) > 1] or ["norm"]
 
 
 def cost_row(one: DryRun, settings: Sequence[str]) -> Row:
     return {
-        **{name: str(getattr(one.config, name)) for name in settings},
+        **{name: setting_text(one.config, name) for name in settings},
         "fingerprint": one.fingerprint,
         "parameters": f"{one.parameters:,}",
         "norm layers": str(len(one.norms)),

@@ -12,7 +12,7 @@ from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK
 
 if TYPE_CHECKING:
-    from normbench_cli.store.merged import Merged
+    from normbench_cli.store._merge.merged import Merged
 
 
 @common_options

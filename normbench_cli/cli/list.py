@@ -1,4 +1,4 @@
-"""normbench list: the components of a kind, read from their source files without importing them; and the suites."""
+"""normbench list: the components of a kind, read from their source files without importing them; suites and recipes."""
 
 from __future__ import annotations
 
@@ -7,35 +7,36 @@ from typing import Annotated, Any
 
 import typer
 
-from normbench_cli import paths, suites
+from normbench_cli import paths, recipes, suites
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json, print_table
 from normbench_cli.errors import EXIT_OK, UsageError
-from normbench_cli.registry import REGISTRIES, Registry
+from normbench_cli.registry import DATASETS, REGISTRIES, Registry
 from normbench_cli.registry.entry import Entry
-from normbench_cli.registry.spec import suggest
+from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.registry.trust import allowed_packages
 
-ALLOWED = "allowed"  # the kind that is no registry: packages that recorded runs may load
-
-SUITES = "suites"
+SUITES, RECIPES = "suites", "recipes"
+ALLOWED = "allowed"  # packages that recorded runs may load
+NO_COMPONENTS = (SUITES, RECIPES, ALLOWED)
 
 
 def kinds() -> list[str]:
-    """The kinds that have components, suites, and the allowed packages."""
-    return [*(kind for kind, registry in REGISTRIES.items() if registry.entries), SUITES, ALLOWED]
+    """The kinds that have components, suites, recipes, and the allowed packages."""
+    return [*(kind for kind, registry in REGISTRIES.items() if registry.entries), *NO_COMPONENTS]
 
 
 @common_options
 def list_components(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help=", ".join([*REGISTRIES, SUITES, ALLOWED]) + ".", autocompletion=kinds)
+        str, typer.Argument(metavar="KIND", help=", ".join([*REGISTRIES, *NO_COMPONENTS]) + ".", autocompletion=kinds)
     ],
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print each component's documentation.")] = False,
     *,
     common: Common,
 ) -> int:
-    """List the components of a kind, each with its summary and its paper; or the packages that --allow has allowed.
+    """List the components of a kind, each with its summary and its paper; or suites, recipes, and the packages that
+    --allow has allowed.
 
     Examples:
       normbench list norms
@@ -47,6 +48,8 @@ def list_components(
         return list_allowed(common)
     if kind == SUITES:
         return list_suites(common, verbose=verbose)
+    if kind == RECIPES:
+        return list_recipes(common, verbose=verbose)
     registry = REGISTRIES[kind]
     entries = registry.entries.values()
     if common.json:
@@ -93,6 +96,40 @@ def list_suites(common: Common, *, verbose: bool) -> int:
     else:
         print_table(rows)
     return EXIT_OK
+
+
+def list_recipes(common: Common, *, verbose: bool) -> int:
+    """The named settings that `--recipe` takes, and the data sets whose default they are."""
+    found = [recipes.find(name) for name in recipes.names()]
+    if common.json:
+        print_json({RECIPES: [recipe_facts(one) | recipe_tables(one) for one in found]})
+    elif verbose:
+        for recipe in found:
+            echo(recipe_page(recipe))
+    else:
+        print_table([recipe_facts(recipe) for recipe in found])
+    return EXIT_OK
+
+
+def recipe_facts(recipe: recipes.Recipe) -> dict[str, str]:
+    data = [name for name, entry in DATASETS.entries.items() if entry.facts.recipe == recipe.name]
+    return {"name": recipe.name, "what": recipe.summary, "data": ", ".join(data), "paper": recipe.paper}
+
+
+def recipe_tables(recipe: recipes.Recipe) -> dict[str, Any]:
+    return {"settings": recipe.settings, "exceptions": recipe.exceptions}
+
+
+def recipe_page(recipe: recipes.Recipe) -> str:
+    """A recipe's settings, and those that certain norms have in their place."""
+    facts = recipe_facts(recipe)
+    tables = {"settings": recipe.settings} | {f"with {one['norm']}": one for one in recipe.exceptions}
+    lines = [f"{recipe.name}: {recipe.paper}".rstrip(": "), recipe.summary]
+    lines += [f"default of {facts['data']}"] if facts["data"] else []
+    for title, settings in tables.items():
+        words = (f"{name}={format_value(value)}" for name, value in settings.items() if name != "norm")
+        lines.append(f"{title}: {', '.join(words)}")
+    return "\n  ".join(lines) + "\n"
 
 
 def row_of(entry: Entry[Any]) -> dict[str, str]:

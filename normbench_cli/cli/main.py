@@ -12,7 +12,7 @@ from typing import NoReturn
 import typer
 
 from normbench_cli import interrupts
-from normbench_cli.cli import compare, db, doctor, nightly, profile, report, reproduce, runs, train
+from normbench_cli.cli import compare, db, doctor, nightly, profile, report, reproduce, runs, train, tune
 from normbench_cli.cli import eval as eval_
 from normbench_cli.cli import list as list_
 from normbench_cli.cli._help import Command
@@ -46,6 +46,7 @@ def normbench(
 
 
 app.command("train", cls=Command, rich_help_panel=EXPERIMENTS)(train.train)
+app.command("tune", cls=Command, rich_help_panel=EXPERIMENTS)(tune.tune)
 app.command("eval", cls=Command, rich_help_panel=EXPERIMENTS)(eval_.evaluate)
 app.command("profile", cls=Command, rich_help_panel=EXPERIMENTS)(profile.profile)
 app.command("reproduce", cls=Command, rich_help_panel=EXPERIMENTS)(reproduce.reproduce)

@@ -9,6 +9,8 @@ import typer
 from normbench_cli import interrupts, store
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.cli._output import print_json
+from normbench_cli.cli._profile_more import MoreOptions, more_options
+from normbench_cli.cli._profile_options import WorkOptions, work_options
 from normbench_cli.cli.reproduce import parse_duration
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry.spec import split_list
@@ -17,12 +19,16 @@ DEFAULT_NORM = "popnorm"
 SHAPES = ["128x64x32x32", "128x128x16x16", "128x256x8x8", "128x512x4x4"]
 PANELS = {
     "What is measured": ("norm", "act", "model", "data", "batch_size"),
-    "Device and speed": ("device", "amp", "compile", "channels_last"),
+    "Device and speed": (
+        *("device", "amp", "tf32", "compile", "compile_mode", "channels_last", "cudnn_benchmark", "deterministic"),
+    ),
 }
 WHAT, LAYERS, HOW_LONG = "What is measured", "Layers", "How long"
 
 
 @config_options(PANELS, several=("norm",), defaults={"norm": DEFAULT_NORM})
+@work_options
+@more_options
 @common_options
 def profile(
     settings: Settings,
@@ -85,7 +91,8 @@ def profile(
         typer.Option(
             "--call",
             metavar="HOW,...",
-            help="layer: as it is, with what it compiles itself; eager: nothing compiled; compiled: in torch.compile.",
+            help="layer: as it is, with what it compiles itself; eager: nothing compiled; compiled: in torch.compile; "
+            "reduce-overhead: with CUDA graphs.",
             rich_help_panel=LAYERS,
         ),
     ] = "layer",
@@ -100,7 +107,7 @@ def profile(
     ] = "both",
     memory: Annotated[
         bool,
-        typer.Option("--memory/--no-memory", help="Measure the peak memory of layers.", rich_help_panel=LAYERS),
+        typer.Option("--memory/--no-memory", help="Measure peak memory.", rich_help_panel=LAYERS),
     ] = True,
     rounds: Annotated[
         int,
@@ -131,6 +138,8 @@ def profile(
         ),
     ] = "60s",
     *,
+    work: WorkOptions,
+    more: MoreOptions,
     common: Common,
 ) -> int:
     """Measure time and memory of norms against `none` and `batchnorm`.
@@ -142,14 +151,21 @@ def profile(
       normbench profile --norm popnorm,torch.nn:BatchNorm2d --preset resnet18-cifar
       normbench profile --norm popnorm --only model --model resnet18 --precision 2%
     """
-    from normbench_cli.cli import _profile
+    from normbench_cli.cli import _profile_solver, _profile_then, _profile_work
 
-    shapes = _profile.given_shapes(list(map(parse_shape, shape or [])), preset, model_shapes, settings)
-    plan = _profile.plan_profile(
+    layers = {"--preset": preset, "--shapes-of": model_shapes, "--only": only, "--norm": settings.get("norm")}
+    more.check(sweep=work.sweep, others=layers)
+    if more.solver:
+        asked = _profile_solver.Asked(more.phi, list(map(parse_shape, shape or [])), rounds, parse_duration(budget))
+        return _profile_solver.profile_solver(settings, asked, work, common)
+    plan = _profile_work.plan_work(
+        work,
         [spec for text in settings.pop("norm", [DEFAULT_NORM]) for spec in split_list(text)],
         settings=settings,
-        shapes=shapes or dict.fromkeys(map(parse_shape, SHAPES), 1),
-        only=only or ("layers" if shapes else "both"),
+        named=_profile_work.NamedShapes(list(map(parse_shape, shape or [])), preset, model_shapes),
+        usual=list(map(parse_shape, SHAPES)),
+        only=only,
+        db=common.db,
         rounds=rounds,
         precision=parse_fraction(precision),
         seconds=parse_duration(budget),
@@ -160,12 +176,17 @@ def profile(
         memory=memory,
     )
     with interrupts.raised(), store.Store.open(common.db) as opened:
-        outcome = _profile.run_shown(plan, opened, quiet=common.quiet)
+        afterwards = _profile_then.Afterwards(plan, opened, more.compare, more.trace)
+        outcome = _profile_work.run_shown(plan, opened, quiet=common.quiet, json=common.json)
         lost = outcome.pop("lost")
+        outcome |= afterwards.compare(outcome.get("runs", {}))
     if common.json:
         print_json(outcome)
     else:
-        _profile.print_profile(outcome, plan.precision)
+        _profile_work.print_outcome(plan, outcome, parse_fraction(precision))
+        afterwards.print()
+    afterwards.write_trace(quiet=common.quiet)
+    _profile_work.write_files(work, outcome, quiet=common.quiet)
     if lost:
         raise NormbenchError("; ".join(lost), "keep what was printed, or profile again")
     return exit_code(outcome["results"])

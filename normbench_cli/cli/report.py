@@ -41,7 +41,7 @@ def report(
         typer.Option(
             "--across",
             metavar="SETTING,...",
-            help="Make a column of each value of these settings, such as data.",
+            help="Make a column of each value of these settings, such as data; of profiles: date, host, torch, ...",
             rich_help_panel=VALUES,
         ),
     ] = None,
@@ -84,6 +84,15 @@ def report(
             rich_help_panel=VALUES,
         ),
     ] = "",
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            metavar="METRIC=SCORE",
+            help="Steps and seconds until a score is reached, like test/accuracy=0.9, with a test and a plot.",
+            rich_help_panel=VALUES,
+        ),
+    ] = "",
     curve: Annotated[
         Names,
         typer.Option(
@@ -98,7 +107,7 @@ def report(
         typer.Option(
             "--plot",
             metavar="KIND",
-            help="Plot curve, pareto, strength, ratios, critical_difference, trend or bars (may be repeated).",
+            help="Plot curve, pareto, strength, ratios, critical_difference, trend, bars or convergence.",
             rich_help_panel=FILES,
         ),
     ] = None,
@@ -136,6 +145,7 @@ def report(
         kind=kind,
         at=at,
         curves=split_names(curve),
+        target=target,
         across=split_names(across),
         baseline=baseline,
         test=test,

@@ -23,7 +23,8 @@ def reproduce(
         list[str],
         typer.Argument(
             metavar="SUITE...",
-            help="Suites of `normbench list suites`, a paper's name, all, or files of your own (mine.toml).",
+            help="Suites of `normbench list suites`, a paper's name, all, or files of your own (mine.toml): suites "
+            "or experiments.",
             autocompletion=completion(lambda: ["all", *catalog.names()]),
         ),
     ],

@@ -21,6 +21,7 @@ from normbench_cli.experiments.result import run_json
 from normbench_cli.local_time import local_time
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.store.errors import NoDatabase
+from normbench_cli.store.metric_names import cautions
 from normbench_cli.store.status import STATUSES
 
 if TYPE_CHECKING:
@@ -146,6 +147,8 @@ def show_run(run: _options.RunId, *, common: Common) -> int:
         if number:
             echo("")
         print_table(table)
+    for caution in cautions(metrics):
+        hint(caution, common.quiet)
     return EXIT_OK
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from normbench_cli import interrupts, store
+from normbench_cli.axes.experiment import Experiment, make_experiment
+from normbench_cli.axes.experiment_file import read_experiment
+from normbench_cli.axes.saving import save_experiment
+from normbench_cli.axes.values import SEVERAL
 from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.cli._tables import print_dry_runs, print_results
 from normbench_cli.config import FIELDS, GRID_FIELDS, RunConfig, read_assignments
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
-from normbench_cli.experiments.plan import Cell, expand, plan_grid
+from normbench_cli.experiments.plan import Cell, plan_grid
 from normbench_cli.registry.trust import allow_packages
-from normbench_cli.seeds import parse_seeds
 
 if TYPE_CHECKING:
     from normbench_cli.experiments.result import RunResult
@@ -25,16 +28,24 @@ PANELS = {
     "What is trained": (*GRID_FIELDS, "recipe"),
     "How long": ("epochs", "iterations", "folds"),
     "How it learns": ("batch_size", "lr", "momentum", "weight_decay", "schedule", "seed"),
-    "Device and speed": ("device", "amp", "compile", "channels_last", "workers"),
+    "Device and speed": (
+        *("device", "amp", "tf32", "compile", "compile_mode", "channels_last"),
+        *("cudnn_benchmark", "deterministic", "workers"),
+    ),
     "Labels": ("tag", "note"),
 }
 OTHER_FIELDS = [name for name in FIELDS if not any(name in names for names in PANELS.values())]
 WHICH_RUNS = "Which runs"
 
 
-@config_options(PANELS, several=(*GRID_FIELDS, "seed"))
+@config_options(PANELS, several=tuple(SEVERAL))
 @common_options
 def train(
+    experiment: Annotated[
+        str | None,
+        typer.Argument(metavar="FILE", help="An experiment file (.toml); options override what it says."),
+    ] = None,
+    *,
     settings: Settings,
     set_: Annotated[
         list[str] | None,
@@ -43,6 +54,24 @@ def train(
             metavar="KEY=VALUE",
             help=f"Set another field of the configuration: {', '.join(OTHER_FIELDS)} (may be repeated).",
             rich_help_panel="How it learns",
+        ),
+    ] = None,
+    zip_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--zip",
+            metavar="NAME,NAME",
+            help="Settings whose values advance together instead of being crossed: lr,batch_size (may be repeated).",
+            rich_help_panel=WHICH_RUNS,
+        ),
+    ] = None,
+    save: Annotated[
+        str | None,
+        typer.Option(
+            "--save",
+            metavar="FILE",
+            help="Write all this as an experiment file, and train nothing.",
+            rich_help_panel=WHICH_RUNS,
         ),
     ] = None,
     resume: Annotated[
@@ -62,42 +91,46 @@ def train(
             rich_help_panel=WHICH_RUNS,
         ),
     ] = False,
-    *,
     common: Common,
 ) -> int:
     """Train one run, or a grid of runs, and record them.
 
-    Several values of --norm, --act, --model, --data, --objective or --seeds (repeated, or separated by commas) make a
-    grid.  The cells of a grid that are finished are skipped; a single run is always trained.
+    Several values of a setting (repeated, separated by commas, or a range: 1.1..1.9/5, log:0.01..1/7) make a grid.  The
+    cells of a grid that are finished are skipped; a single run is always trained.
 
     Examples:
-      normbench train --norm augnorm:phi=1.5 --act sigmoid
-      normbench train --norm popnorm,batchnorm --seeds 0-4 --dry-run
+      normbench train --norm augnorm:phi=1.1..1.9/5 --act sigmoid
+      normbench train --norm popnorm,batchnorm --lr log:0.01..1/7 --dry-run
     """
     allow_packages(allow or [])
     if resume is not None:
-        others = [f"--{name.replace('_', '-')}" for name in settings]
+        others = [experiment] if experiment else []
+        others += [f"--{name.replace('_', '-')}" for name in settings]
         others += [f"--set {pair}" for pair in set_ or []] + ["--dry-run"] * dry_run
+        others += [f"--zip {names}" for names in zip_ or []] + [f"--save {save}"] * bool(save)
         if others:
             raise UsageError(
                 f"--resume continues a run with the run's own configuration, but {others[0]} is given",
-                "drop that option",
+                "drop the file" if others[0] == experiment else "drop that option",
             )
         return resume_run(resume, common, force=force)
     if force:
         raise UsageError("--force is for --resume", "name the run to continue by --resume, or drop --force")
-    axes = {name: settings.pop(name, None) for name in GRID_FIELDS}
-    seeds = parse_seeds(settings.pop("seed", []))
-    configs = expand(dict(read_assignments("--set", set_ or [])) | settings, axes, seeds)
+    asked = make_experiment(assigned(set_ or []) | settings, zip_ or ())
+    if experiment is not None:
+        asked = read_experiment(experiment).overridden(asked)
+    configs = asked.configs()
+    if save is not None:
+        return save_as(asked, len(configs), save, common)
     if dry_run:
-        return estimate(configs, common)
+        return estimate(configs, asked.axes, common)
     cells = plan_grid(configs, common.db, rerun=rerun)
-    results = train_cells(cells, common)
+    results = train_cells(cells, asked.axes, common)
     if common.json:
         print_json({"runs": [result.to_json() for result in results]})
     else:
         if results:
-            print_results(results)
+            print_results(results, asked.axes)
         if len(cells) > 1:
             skipped = len(cells) - len(results)
             echo(f"{len(results)} new, {skipped} already finished" + (" (--rerun trains them again)" * bool(skipped)))
@@ -107,7 +140,26 @@ def train(
     return exit_code(results, len(cells))
 
 
-def train_cells(cells: Sequence[Cell], common: Common) -> list[RunResult]:
+def assigned(pairs: Sequence[str]) -> dict[str, Any]:
+    """The settings of `--set`, each with all its values."""
+    found: dict[str, Any] = {}
+    for name, value in read_assignments("--set", pairs):
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def save_as(asked: Experiment, cells: int, file: str, common: Common) -> int:
+    """Write the experiment as a file."""
+    path = save_experiment(asked, file)
+    if common.json:
+        print_json({"file": path, "cells": cells})
+    else:
+        echo(f"written: {path}, {cells} {'run' if cells == 1 else 'runs'}")
+        hint(f"train with `normbench train {file}`", common.quiet)
+    return EXIT_OK
+
+
+def train_cells(cells: Sequence[Cell], axes: Sequence[str], common: Common) -> list[RunResult]:
     """Train the cells of a grid that are due."""
     due = sum(cell.due for cell in cells)
     if not due:
@@ -115,7 +167,7 @@ def train_cells(cells: Sequence[Cell], common: Common) -> list[RunResult]:
     from normbench_cli.cli._progress import training_progress
     from normbench_cli.experiments.grid import run_grid
 
-    with interrupts.raised(), training_progress(due, quiet=common.quiet) as on_event:
+    with interrupts.raised(), training_progress(due, axes, quiet=common.quiet) as on_event:
         return run_grid(cells, common.db, on_event)
 
 
@@ -153,7 +205,7 @@ def resume_run(run: str, common: Common, *, force: bool) -> int:
     return EXIT_OK
 
 
-def estimate(configs: Sequence[RunConfig], common: Common) -> int:
+def estimate(configs: Sequence[RunConfig], axes: Sequence[str], common: Common) -> int:
     """Print what each configuration would be and take."""
     from normbench_cli.experiments.dry_run import dry_run
 
@@ -161,5 +213,5 @@ def estimate(configs: Sequence[RunConfig], common: Common) -> int:
     if common.json:
         print_json({"runs": [one.to_json() for one in dry_runs]})
     else:
-        print_dry_runs(dry_runs)
+        print_dry_runs(dry_runs, axes)
     return EXIT_OK

@@ -15,32 +15,34 @@ from normbench_cli.errors import NormbenchError, first_sentence
 from normbench_cli.paths import data_root, ensure_writable
 from normbench_cli.registry import DATASETS
 
+Normalize = Literal["reference", "exact", "none"]
 Statistics = tuple[tuple[float, ...], tuple[float, ...]]  # mean and sd of each channel
 
 
 @DATASETS.register(
     "cifar10", paper="Krizhevsky 2009", recipe="popnorm-cifar", files="normbench_cli.datasets._files.places:cifar10"
 )
-def cifar10(augment: Augment = "crop_flip", normalize: Literal["reference", "exact"] = "reference") -> InMemoryImages:
+def cifar10(augment: Augment = "crop_flip", normalize: Normalize = "reference") -> InMemoryImages:
     """50,000 training and 10,000 test photographs of 32x32 pixels in ten classes.
 
     augment: none, flip (mirror every second image) or crop_flip (also shift it by up to four pixels).
-    normalize: the constants of the reference code, whose sd are averages over images, or the exact ones of the data.
+    normalize: the constants of the reference code, whose sd are averages over images, the exact ones of the data, or
+    none: pixels from 0 to 1.
     """
     reference = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
-    return load("CIFAR10", "cifar-10-batches-py", augment, reference if normalize == "reference" else None)
+    return load("CIFAR10", "cifar-10-batches-py", augment, constants(normalize, reference))
 
 
 @DATASETS.register(
     "cifar100", paper="Krizhevsky 2009", recipe="popnorm-cifar", files="normbench_cli.datasets._files.places:cifar100"
 )
-def cifar100(augment: Augment = "crop_flip", normalize: Literal["reference", "exact"] = "reference") -> InMemoryImages:
+def cifar100(augment: Augment = "crop_flip", normalize: Normalize = "reference") -> InMemoryImages:
     """50,000 training and 10,000 test photographs of 32x32 pixels in a hundred classes.
 
     augment, normalize: as for cifar10; the reference constants are the usual ones.
     """
     reference = (0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761)
-    return load("CIFAR100", "cifar-100-python", augment, reference if normalize == "reference" else None)
+    return load("CIFAR100", "cifar-100-python", augment, constants(normalize, reference))
 
 
 @DATASETS.register(
@@ -55,6 +57,11 @@ def fashionmnist(augment: Augment = "none") -> InMemoryImages:
     augment: none, flip or crop_flip.
     """
     return load("FashionMNIST", "FashionMNIST", augment, None, padding=2)
+
+
+def constants(normalize: Normalize, reference: Statistics) -> Statistics | None:
+    """What pixels are standardized by; None for the exact statistics of the data."""
+    return {"reference": reference, "exact": None, "none": ((0.0,) * 3, (1.0,) * 3)}[normalize]
 
 
 def load(name: str, folder: str, augment: Augment, statistics: Statistics | None, padding: int = 0) -> InMemoryImages:

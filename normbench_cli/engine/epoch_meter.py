@@ -28,6 +28,7 @@ class EpochMeter:
         self._stopwatch = Stopwatch(device)
         self._step_times: list[float] = []  # in milliseconds
         self._losses: list[Tensor] = []  # the mean of each batch
+        self._minimized: list[Tensor] = []  # the objective's value at each step, where it is not the mean loss
         self._sizes: list[int] = []
         self._correct = torch.zeros((), dtype=torch.int64, device=device)
         self._started = clock()
@@ -50,9 +51,11 @@ class EpochMeter:
                 return
             yield batch
 
-    def add(self, losses: Tensor, correct: Tensor) -> None:
-        """A step's losses (N,) and which of its answers were correct (N,)."""
+    def add(self, losses: Tensor, correct: Tensor, minimized: Tensor | None = None) -> None:
+        """A step's losses (N,) and which of its answers were correct (N,).  minimized: the objective's value, ()."""
         self._losses.append(losses.mean())
+        if minimized is not None:
+            self._minimized.append(minimized)
         self._sizes.append(len(losses))
         self._correct += correct.sum()
         self._stopwatch.mark()
@@ -77,13 +80,16 @@ class EpochMeter:
         bad = (~torch.isfinite(losses)).nonzero()
         self.first_bad_step = int(bad[0]) if len(bad) else None
         sizes = torch.tensor(self._sizes, dtype=torch.float64)
-        values = losses.double().cpu()
+        values = losses.cpu().double()
         metrics = {
             "train/loss": float((values * sizes).sum() / sizes.sum()),
             "train/accuracy": self._correct.item() / sum(self._sizes),
             "step_time_ms": float(torch.tensor(step_times).median()),
             "samples_per_s": sum(self._sizes) / (sum(step_times) / 1e3),
         }
+        if self._minimized and len(self._minimized) == len(sizes):  # weighted as the loss is
+            objective = torch.stack(self._minimized).double().cpu()
+            metrics["train/objective"] = float((objective * sizes).sum() / sizes.sum())
         return metrics, {"train/loss": values.tolist(), "step_time_ms": step_times}
 
     def _read_step_times(self) -> list[float]:
@@ -95,6 +101,7 @@ class EpochMeter:
         """The counts so far, under the keys that every checkpoint has."""
         return {
             "losses": torch.stack(self._losses) if self._losses else torch.empty(0),
+            "minimized": torch.stack(self._minimized) if self._minimized else torch.empty(0),
             "sizes": list(self._sizes),
             "right": self._correct.clone(),
             "laps": self._read_step_times(),
@@ -102,6 +109,8 @@ class EpochMeter:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._losses = list(state["losses"].to(self._device).unbind()) if len(state["sizes"]) else []
+        minimized = state.get("minimized", torch.empty(0))  # not in the checkpoints of older versions
+        self._minimized = list(minimized.to(self._device).unbind()) if len(minimized) == len(state["sizes"]) else []
         self._sizes = list(state["sizes"])
         self._step_times = list(state["laps"])
         self._correct = state["right"].to(self._device)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from normbench_cli.engine.groups import GroupMeter
 from normbench_cli.engine.protocols import Batch, Batches, Inputs
+from normbench_cli.engine.running_sum import RunningSum
 
 # (model, inputs, labels) -> inputs: an attack, a corruption
 Disturbance: TypeAlias = Callable[[nn.Module, Tensor, Tensor], Tensor]
@@ -85,7 +86,7 @@ class ScoreMeter:
     """
 
     def __init__(self, scored: Scored) -> None:
-        self._loss = torch.zeros((), dtype=torch.float64, device=scored.device)
+        self._loss = RunningSum(scored.device)
         self._correct = torch.zeros((), dtype=torch.int64, device=scored.device)
         self._among_top = torch.zeros((), dtype=torch.int64, device=scored.device)
         self._classes = 0
@@ -93,7 +94,7 @@ class ScoreMeter:
         self._examples = 0
 
     def add(self, outputs: Tensor, batch: Batch) -> None:
-        self._loss += F.cross_entropy(outputs, batch.labels, reduction="sum")
+        self._loss.add(F.cross_entropy(outputs, batch.labels, reduction="sum"))
         self._correct += correct(outputs, batch.labels).sum()
         self._classes = outputs.shape[1]
         if self._classes > TOP:

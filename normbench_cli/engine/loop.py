@@ -9,15 +9,16 @@ from collections.abc import Iterator
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from normbench_cli.device import autocast, peak_memory_bytes, reset_peak_memory
 from normbench_cli.engine.damaged_files import damage_metrics, new_damage
 from normbench_cli.engine.epoch_meter import EpochMeter
 from normbench_cli.engine.evaluate import correct, score
 from normbench_cli.engine.events import Diverged, Notice, Progress, Record
+from normbench_cli.engine.protocols import Inputs
 from normbench_cli.engine.selection import selected_metrics
-from normbench_cli.engine.step import set_learning_rate, train_step
+from normbench_cli.engine.step import Learner, set_learning_rate, train_step
 from normbench_cli.engine.training import Training
 from normbench_cli.measure.memory import saved_activation_bytes
 from normbench_cli.measure.solver import phi_metrics, reset_solver_statistics, solver_metrics
@@ -39,7 +40,8 @@ def fit(training: Training) -> Iterator[Progress | Record | Notice]:
                 training.optimizer, training.lr, training.schedule, progress=training.step / training.steps
             )
             losses, outputs = train_step(training, batch.inputs, batch.labels)
-            meter.add(losses, correct(outputs, batch.labels))
+            minimized = training.minimized if training.records_objective else None
+            meter.add(losses, correct(outputs, batch.labels), minimized)
             training.step += 1
             for probe in training.probes:
                 probe.after_step(training.step)
@@ -75,14 +77,15 @@ def finish_epoch(training: Training, epoch: int, meter: EpochMeter) -> Record:
         series |= probed_series
     metrics |= solver_metrics(training.model) | phi_metrics(training.model)
     scores: dict[str, float] = {}
-    for split, batches in (("validation", training.validation), ("test", training.test)):
-        if batches is not None:
-            scores |= {f"{split}/{name}": value for name, value in score(training, batches).items()}
+    for split, batches in training.splits_to_score():
+        scores |= {f"{split}/{name}": value for name, value in score(training, batches).items()}
     training.history.append(scores)
     metrics |= scores
     if training.validation is not None and training.step >= training.steps:
         metrics |= selected_metrics(training.history)
-    metrics["test/accuracy@best"] = max(past["test/accuracy"] for past in training.history)
+    if training.score_test == "epoch":
+        # chosen by the test scores themselves, as the papers' code does: documents say so wherever they show it
+        metrics["test/accuracy@best"] = max(past["test/accuracy"] for past in training.history)
     metrics["peak_memory_bytes"] = peak_memory_bytes(training.device)
     metrics |= damage_metrics(training)
     return Record(epoch, training.step, metrics, series)
@@ -96,11 +99,16 @@ def gradient_norm(model: nn.Module) -> float:
 def saved_bytes(training: Training) -> int:
     """What one training forward keeps for backward, measured once before training; leaves the model as it was."""
     batch = next(iter(training.train.epoch(0)))
-    with preserve_state(training.model, training.device):
-        training.model.train()
-        with autocast(training.device, training.amp):
+    return saved_in_step(training, batch.inputs, batch.labels)
+
+
+def saved_in_step(learner: Learner, inputs: Inputs, labels: Tensor) -> int:
+    """The same for a batch of images or graphs."""
+    with preserve_state(learner.model, learner.device):
+        learner.model.train()
+        with autocast(learner.device, learner.amp):
             saved = saved_activation_bytes(
-                lambda: F.cross_entropy(training.model(batch.inputs).float(), batch.labels), training.model
+                lambda: F.cross_entropy(learner.model(inputs).float(), labels), learner.model
             )
-    reset_solver_statistics(training.model)  # a layer may count outside its buffers
+    reset_solver_statistics(learner.model)  # a layer may count outside its buffers
     return saved

@@ -122,8 +122,20 @@ class ImageData(Data, Protocol):
         shuffle_seed: int | None = None,
         channels_last: bool = False,
         workers: int = 0,
+        pin_memory: bool = True,
     ) -> Batches:
-        """Batches of a split: shuffled and augmented for training with a seed, in order and unchanged without."""
+        """Batches of a split: shuffled and augmented for training with a seed, in order and unchanged without.
+
+        pin_memory: copied to a device from page-locked memory where that is faster; given only where it is False."""
+        ...
+
+
+@runtime_checkable
+class HoldsOut(Protocol):
+    """A data set that can hold out a part of its training set as its validation set."""
+
+    def hold_out(self, fraction: float, seed: int) -> ImageData:
+        """The data set with another training set and a validation set; equal arguments give equal sets."""
         ...
 
 

@@ -25,12 +25,16 @@ class Learner:
     device: torch.device
     amp: str = "off"
     compiled_for: tuple[int, ...] | None = None  # the shape of a training batch, if the model is to be compiled
+    compile_mode: str = "default"  # of torch.compile
+    minimized: Tensor | None = field(default=None, init=False)  # the objective's value at the last step
     forward: Callable[[Inputs], Tensor] = field(init=False)  # the model, compiled or not
     scaler: torch.amp.GradScaler = field(init=False)
 
     def __post_init__(self) -> None:
         self.scaler = gradient_scaler(self.device, self.amp)
-        self.forward = Compiled(self.model, self.compiled_for) if self.compiled_for else self.model
+        self.forward = (
+            Compiled(self.model, self.compiled_for, mode=self.compile_mode) if self.compiled_for else self.model
+        )
 
     def logits(self, inputs: Inputs) -> Tensor:
         """The model's outputs in float32, computed in the precision that `amp` names."""
@@ -53,7 +57,9 @@ def train_step(learner: Learner, inputs: Inputs, labels: Tensor) -> tuple[Tensor
     learner.optimizer.zero_grad(set_to_none=True)
     outputs = learner.logits(inputs)
     losses = F.cross_entropy(outputs, labels, reduction="none")
-    learner.scaler.scale(learner.objective(losses)).backward()
+    minimized = learner.objective(losses)
+    learner.scaler.scale(minimized).backward()
+    learner.minimized = minimized.detach()
     learner.scaler.step(learner.optimizer)
     learner.scaler.update()
     return losses.detach(), outputs.detach()

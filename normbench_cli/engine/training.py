@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -24,7 +24,9 @@ class Training(Learner):
     train: Batches
     test: Batches
     steps: int
+    records_objective: bool = False  # the objective's own value, where it is not the mean loss
     validation: Batches | None = None
+    score_test: Literal["epoch", "end", "never"] = "epoch"
     group_names: tuple[str, ...] = ()
     probes: Sequence[Probe] = ()
     progress_interval: float = field(default=0.5, init=False)  # seconds between two `Progress` events
@@ -37,6 +39,13 @@ class Training(Learner):
     @property
     def epochs(self) -> int:
         return -(-self.steps // len(self.train))
+
+    def splits_to_score(self) -> Iterator[tuple[str, Batches]]:
+        """The splits that are scored after the present epoch."""
+        if self.validation is not None:
+            yield "validation", self.validation
+        if self.score_test == "epoch" or (self.score_test == "end" and self.step >= self.steps):
+            yield "test", self.test
 
     def state_dict(self) -> dict[str, Any]:
         """All that training needs to continue from here to the last bit.  The keys are those of every checkpoint."""

@@ -3,7 +3,7 @@
 A use case takes checked values and a `Store`, tells what it does through one callback (`on_event`), returns a result
 and prints nothing.  The functions of ``import normbench_cli as nb`` stand beside them and open the store themselves.
 
-    plan.py         expand, plan_grid: the cells of a grid and what is recorded of each, before anything is launched
+    plan.py         plan_grid: the cells of a grid and what is recorded of each, before anything is launched
     grid.py         train, run_grid: training of the cells that are due
     train.py        train_run, resume_run: one run, recorded as it goes; checkpoints.py saves its checkpoints
     evaluate.py     evaluate, evaluate_runs: checkpoints scored again, clean, attacked, corrupted

@@ -1,4 +1,5 @@
-"""The details that are recorded when a run begins: its data, the source of its components, the checkout's changes."""
+"""The details that are recorded when a run begins: its data, the source of its components, the checkout's changes, and
+the state of the GPU."""
 
 from __future__ import annotations
 
@@ -7,9 +8,10 @@ from typing import Any
 
 from normbench_cli import build
 from normbench_cli.config import RunConfig
+from normbench_cli.device import gpu_state, pick_device
 from normbench_cli.experiments.checkout_diff import checkout_diff
 from normbench_cli.experiments.environment import PACKAGE
-from normbench_cli.experiments.identity import made_of, sources_of, specs_of
+from normbench_cli.experiments.identity import made_of, revisions_of, sources_of, specs_of
 
 
 def details_of(config: RunConfig, environment: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -19,6 +21,10 @@ def details_of(config: RunConfig, environment: Mapping[str, Any]) -> tuple[str, 
     details: dict[str, Any] = {"data": loaded.describe()}
     if sources:
         details["sources"] = {name: source._asdict() for name, source in sources.items()}
+    if revisions := revisions_of(config):
+        details["revisions"] = revisions
+    if state := gpu_state(pick_device(config.device)):
+        details["gpu"] = state.to_dict()
     if environment["git_dirty"] and (diff := checkout_diff(PACKAGE)):
         details["diff"] = diff
-    return config.fingerprint(made_of(loaded.identity, sources)), details
+    return config.fingerprint(made_of(loaded.identity, sources, revisions_of(config))), details

@@ -16,6 +16,7 @@ from normbench_cli.device import device_name, driver_version, pick_device
 from normbench_cli.disk import free_bytes
 from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments import trials
+from normbench_cli.experiments.benchmark_conditions import conditions
 from normbench_cli.experiments.environment import installed_version
 from normbench_cli.store import Store
 from normbench_cli.store.check import check_database as examine_database
@@ -52,7 +53,7 @@ def examine(db: str | None = None) -> dict[str, Finding]:
         "database": lambda: check_database(db),
         "data": check_data,
     }
-    found = {name: guarded(check) for name, check in checks.items()}
+    found = {name: guarded(check) for name, check in checks.items()} | check_conditions()
     if home.ok and not remembered and all(found[name].ok and not found[name].remedy for name in tried()):
         trials.remember({name: found[name].found for name in tried()})
     return found
@@ -71,7 +72,19 @@ def guarded(check: Callable[[], Finding]) -> Finding:
     try:
         return check()
     except Exception as error:  # one broken part must not hide the others
-        return Finding(False, f"{type(error).__name__}: {error}", "this check cannot be made here")
+        return guarded_finding(error)
+
+
+def guarded_finding(error: Exception) -> Finding:
+    return Finding(False, f"{type(error).__name__}: {error}", "this check cannot be made here")
+
+
+def check_conditions() -> dict[str, Finding]:
+    """What disturbs a benchmark; each is said with what to do about it, and none is an error."""
+    try:
+        return {name: Finding(True, *line) for name, line in conditions(pick_device()).items()}
+    except Exception as error:
+        return {"conditions": guarded_finding(error)}
 
 
 def check_torchvision() -> Finding:

@@ -9,7 +9,7 @@ from typing import Any
 
 from normbench_cli import build
 from normbench_cli.build import ResolvedConfig
-from normbench_cli.config import RunConfig
+from normbench_cli.config import DEFAULTS, RunConfig
 from normbench_cli.device import peak_memory_bytes, pick_device, reset_peak_memory, synchronize
 from normbench_cli.engine.evaluate import score
 from normbench_cli.engine.events import Record
@@ -19,6 +19,9 @@ from normbench_cli.experiments.norm_layers import NormLayer, norm_layers
 from normbench_cli.experiments.plan import by_fingerprint, check_cells
 from normbench_cli.registry import NORMS
 
+OF_NO_COST: dict[str, Any] = {  # settings on which the cost of a training does not depend
+    name: DEFAULTS[name] for name in ("lr", "weight_decay", "schedule", "init", "seed", "tag", "note")
+}
 REPEATS = 3
 FEW_EPOCHS, MORE_EPOCHS = 1, 5  # of a cross-validation, whose difference is the cost of an epoch
 
@@ -54,17 +57,31 @@ class DryRun:
 
 
 def dry_run(configs: Iterable[RunConfig]) -> list[DryRun]:
-    """What training each of the configurations would take, equal ones once; all are checked first."""
+    """What training each of the configurations would take, equal ones once; all are checked first.
+
+    Of configurations that cost the same one is tried.
+    """
     unique = by_fingerprint(configs)
     check_cells(unique.values())
-    return [dry_run_one(config, fingerprint) for fingerprint, config in unique.items()]
+    tried: dict[RunConfig, DryRun] = {}
+    for fingerprint, config in unique.items():
+        if (cost := replace(config, **OF_NO_COST)) not in tried:
+            tried[cost] = dry_run_one(config, fingerprint)
+    return [like(tried[replace(config, **OF_NO_COST)], config, fingerprint) for fingerprint, config in unique.items()]
+
+
+def like(tried: DryRun, config: RunConfig, fingerprint: str) -> DryRun:
+    """The dry run of a configuration that costs the same."""
+    own = {name: getattr(config, name) for name in OF_NO_COST}
+    return replace(tried, config=replace(tried.config, **own), fingerprint=fingerprint)
 
 
 def dry_run_one(config: RunConfig, fingerprint: str) -> DryRun:
     """Time a few steps with weights that are thrown away.  What compiling would save is not part of the estimate."""
     resolved = build.resolve(config, trial=None)
     model = build.make_model(resolved, build.load_data(config.data))
-    estimate = estimate_folds(resolved) if config.folds else estimate_steps(resolved)
+    with build.flags_of(resolved):
+        estimate = estimate_folds(resolved) if config.folds else estimate_steps(resolved)
     open_choice = {"compile": None} if build.needs_compile_trial(config) else {}
     return DryRun(
         fingerprint=fingerprint,

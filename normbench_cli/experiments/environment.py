@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from normbench_cli.device import device_name, driver_version
+from normbench_cli.device import device_name, driver_version, flag_facts, gpu_state, limits, matmul_precision
 from normbench_cli.version import __version__
 
 PACKAGE = Path(__file__).parents[1]
@@ -21,7 +21,7 @@ PACKAGES = ("torch", "torchvision", "torch-geometric", "numpy", "scikit-learn", 
 
 def environment(device: torch.device) -> dict[str, Any]:
     sha, dirty = git_state(PACKAGE)
-    return {
+    facts = {
         "normbench": __version__,
         "git_sha": sha,
         "git_dirty": dirty,
@@ -35,8 +35,15 @@ def environment(device: torch.device) -> dict[str, Any]:
         "cpu_count": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
-        "float32_matmul": torch.get_float32_matmul_precision(),
+        "float32_matmul": matmul_precision(),
     }
+    return facts | accelerator_facts(device)
+
+
+def accelerator_facts(device: torch.device) -> dict[str, Any]:
+    """How torch computes on an accelerator, and what limits its speed; nothing on a CPU."""
+    facts = {"flags": flag_facts(device), "limits": limits(gpu_state(device))}
+    return {name: found for name, found in facts.items() if found}
 
 
 def installed_version(package: str) -> str:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean
 
-import torch
-from torch import Tensor, nn
-
 from normbench_cli import build
 from normbench_cli.attacks.protocols import ClipsInputs
-from normbench_cli.corruptions.base import SEVERITIES, Corruption
+from normbench_cli.corruptions.base import SEVERITIES
 from normbench_cli.corruptions.cases import CorruptionCase, parse_cases
-from normbench_cli.datasets._images.batches import Standardize
+from normbench_cli.device import device_name, naming_what_is_not_deterministic
 from normbench_cli.engine.damaged_files import new_damage
 from normbench_cli.engine.evaluate import score, score_each
 from normbench_cli.engine.protocols import ImageData
 from normbench_cli.engine.training import Training
+from normbench_cli.experiments.corrupted import Corrupted
+from normbench_cli.experiments.environment import accelerator_facts
 from normbench_cli.experiments.events import Callback, CasesStarted, Notice, ignore
 from normbench_cli.experiments.recorded import Packages, with_own_packages
 from normbench_cli.experiments.result import RunResult, run_id_of
@@ -144,20 +144,35 @@ def evaluate_run(
     config, training = load_trained(run_id, store, device, allow, force=True)
     if other_data:
         store.add_remark(run_id, f"scored on other data: {other_data}")
-    data = build.load_images(config.data)
     found: dict[str, float] = {}
     try:
-        for metrics in metrics_in_parts(training, data, conditions, on_event):
-            with held_back():
-                store.record(run_id, metrics, epoch=None, step=training.steps)
-                found |= metrics
-            for notice in new_damage(training):
-                on_event(notice)
+        with build.flags_of(config), naming_what_is_not_deterministic():
+            if facts := accelerator_facts(training.device):
+                store.add_remark(run_id, f"scored on {device_name(training.device)}: {json.dumps(facts)}")
+            score_and_record(run_id, training, build.load_images(config.data), conditions, store, found, on_event)
     except KeyboardInterrupt as stopped:
         if found:
             raise Interrupted(f"interrupted; {len(found)} scores are already recorded with run {run_id}") from stopped
         raise
     return RunResult(run_id, "finished", config, found, fingerprint=store.find(run_id).fingerprint)
+
+
+def score_and_record(
+    run_id: str,
+    training: Training,
+    data: ImageData,
+    conditions: Conditions,
+    store: Store,
+    found: dict[str, float],
+    on_event: Callback,
+) -> None:
+    """found: receives what is recorded."""
+    for metrics in metrics_in_parts(training, data, conditions, on_event):
+        with held_back():
+            store.record(run_id, metrics, epoch=None, step=training.steps)
+            found |= metrics
+        for notice in new_damage(training):
+            on_event(notice)
 
 
 def metrics_in_parts(
@@ -207,22 +222,6 @@ def mean_errors(errors: Mapping[CorruptionCase, float]) -> dict[str, float]:
             metrics[f"test/mean_corruption_error{where}"] = fmean(counted)
             metrics[f"test/corruptions_in_mean{where}"] = len(counted)
     return metrics
-
-
-class Corrupted:
-    """A corruption of pixels as a disturbance of standardized inputs, which must come in the order of the test set."""
-
-    def __init__(self, corruption: Corruption, data: ImageData, device: torch.device) -> None:
-        self._corruption = corruption
-        self._next = 0  # index of the next image in the test set
-        self._standardize = Standardize(data.mean, data.std, device)
-        self._mean, self._std = (torch.tensor(t, device=device).view(-1, 1, 1) for t in (data.mean, data.std))
-
-    def __call__(self, model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
-        pixels = ((x * self._std + self._mean) * 255).round().clamp(0, 255).to(torch.uint8)
-        corrupted = self._corruption(pixels, self._next)
-        self._next += len(x)
-        return torch.empty_like(x).copy_(self._standardize(corrupted))  # keeps the memory format of x
 
 
 def score_attacked(training: Training, data: ImageData, spec: str, clean: float) -> dict[str, float]:

@@ -1,8 +1,8 @@
 """What a run is made of besides its settings: the data that are read, and the source of components from outside.
 
 Both are recorded with a run and are part of its fingerprint.  Data that come with a package and components of
-normbench's own add nothing to it.  Nothing here loads torch, unless a data set does not say which files it reads, or
-they are not there yet.
+normbench's own add nothing to it, unless a network was changed so that it computes something else (`revision`).
+Nothing here loads torch, unless a data set does not say which files it reads, or they are not there yet.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from typing import Any
 
-from normbench_cli.config import REGISTRIES, RunConfig
+from normbench_cli.config import DEFAULTS, REGISTRIES, RunConfig
 from normbench_cli.datasets._files.look import is_embedded, look
-from normbench_cli.registry import DATASETS, NORMS
+from normbench_cli.registry import DATASETS, MODELS, NORMS
 from normbench_cli.registry.source_digest import Source, source_of
 
 Specs = tuple[str, ...]  # of the components of a configuration, in the order of REGISTRIES
@@ -25,18 +25,23 @@ def fingerprints(configs: Iterable[RunConfig], *, download: bool = True) -> list
     download: fetch data that are missing, as a training would; otherwise they add nothing yet.
     """
     digest, sources = cache(partial(data_digest, download=download)), cache(sources_of)
-    return [fingerprint_of(config, made_of(digest(config.data), sources(specs_of(config)))) for config in configs]
+    return [
+        fingerprint_of(config, made_of(digest(config.data), sources(specs_of(config)), revisions_of(config)))
+        for config in configs
+    ]
 
 
-def made_of(data: str, sources: Mapping[str, Source]) -> dict[str, Any]:
-    """What enters a fingerprint besides the settings: digests, where there are any."""
+def made_of(data: str, sources: Mapping[str, Source], revisions: Mapping[str, int]) -> dict[str, Any]:
+    """What enters a fingerprint besides the settings: digests and revisions, where there are any."""
     digests = {name: source.digest for name, source in sources.items()}
-    return {name: value for name, value in (("data", data), ("sources", digests)) if value}
+    parts = {"data": data, "sources": digests, "revisions": dict(revisions)}
+    return {name: value for name, value in parts.items() if value}
 
 
 def fingerprint_of(config: RunConfig, parts: Mapping[str, Any]) -> str:
-    """A configuration's fingerprint once it is resolved; only an open precision needs a look at the device."""
-    if config.amp != "auto":
+    """A configuration's fingerprint once it is resolved; only a precision that is open, or that not every device has,
+    needs a look at the device."""
+    if config.amp != "auto" and config.tf32 == DEFAULTS["tf32"]:
         return config.fingerprint(parts)
     from normbench_cli.build import resolved_fingerprint
 
@@ -58,6 +63,12 @@ def data_digest(spec: str, *, download: bool = True) -> str:
 
 def specs_of(config: RunConfig) -> Specs:
     return tuple(getattr(config, name) for name in REGISTRIES)
+
+
+def revisions_of(config: RunConfig) -> dict[str, int]:
+    """The revision of the network, if it has had another one."""
+    entry = MODELS.parse(config.model).entry
+    return {entry.name: entry.facts.revision} if entry.facts.revision > 1 else {}
 
 
 def sources_of(specs: Specs) -> dict[str, Source]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from normbench_cli.config import RunConfig
+from normbench_cli.device import naming_what_is_not_deterministic
 from normbench_cli.errors import DatabaseError
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.interrupts import Interrupted, held_back, ignored
@@ -53,6 +54,15 @@ class Heartbeat:
         self._last = time.monotonic()
 
 
+class Stopped(Exception):
+    """Raised by a callback: the run that is being trained ends here, for this reason, and can be resumed.
+
+    run_id: of that run, known once it has ended.
+    """
+
+    run_id = ""
+
+
 class Begun:
     """The runs that this process has begun."""
 
@@ -75,13 +85,16 @@ def recording_outcome(store: Store, advice: Callable[[str], str]) -> Iterator[Be
     """
     begun = Begun()
     try:
-        with store.hold_open():
+        with store.hold_open(), naming_what_is_not_deterministic():
             yield begun
     except KeyboardInterrupt as interrupt:
         with ignored():
             stopped = end_interrupted(store, begun)
         lines = [line for run_id in stopped for line in (advice(run_id), store.lost(run_id)) if line]
         raise Interrupted("; ".join(dict.fromkeys(["interrupted", *lines]))) from interrupt
+    except Stopped as stopped:
+        stopped.run_id = stopped.run_id or (end_interrupted(store, begun, str(stopped)) or [""])[0]
+        raise
     except BaseException as error:
         end_failed(store, begun.run_ids, f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE])
         raise
@@ -95,12 +108,12 @@ def end_failed(store: Store, run_ids: Iterable[str], message: str) -> None:
             store.end(run_id, "failed", message)
 
 
-def end_interrupted(store: Store, begun: Begun) -> list[str]:
+def end_interrupted(store: Store, begun: Begun, message: str = "stopped by hand") -> list[str]:
     """Mark the runs that are still running as interrupted; their ids.  One that has just ended stays as it is."""
     running = [run_id for run_id in begun.run_ids if run_id in store.recorders and not store.recorders[run_id].ended]
     for run_id in running:
         with suppress(DatabaseError):
-            store.end(run_id, "interrupted", "stopped by hand")
+            store.end(run_id, "interrupted", message)
     return running
 
 

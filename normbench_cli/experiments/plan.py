@@ -6,18 +6,13 @@ is reported at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import product
-from typing import Any
 
 from normbench_cli import paths, store
-from normbench_cli.config import REGISTRIES, RunConfig, make_config
-from normbench_cli.errors import UsageError
+from normbench_cli.config import RunConfig
 from normbench_cli.experiments.identity import fingerprints
 from normbench_cli.registry.source_digest import reload_changed
-from normbench_cli.registry.spec import split_list
-from normbench_cli.registry.trust import USER
 from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.status import WITH_RESULT
 
@@ -35,35 +30,6 @@ class Cell:
     status: str = "new"
     run_id: str = ""
     due: bool = True
-
-
-def expand(
-    settings: Mapping[str, Any], axes: Mapping[str, Iterable[str] | None], seeds: Iterable[int] = ()
-) -> list[RunConfig]:
-    """Every combination of the values of the axes, over the common settings.  A value may be a list with commas.
-
-    All are the user's own words, on the command line or as a Python caller.
-    """
-    values: dict[str, list[Any]] = {name: read_specs(name, texts) for name, texts in axes.items() if texts is not None}
-    if seeds := list(seeds):
-        values["seed"] = seeds
-    return [
-        make_config({**settings, **dict(zip(values, combination, strict=True))}, USER)
-        for combination in product(*values.values())
-    ]
-
-
-def read_specs(name: str, texts: Iterable[str]) -> list[str]:
-    """The specs of an axis.  A text without any, as from an unset variable of a shell, is refused."""
-    specs = []
-    for text in (texts := list(texts)):
-        specs += (found := split_list(text))
-        if not found:
-            break
-    else:
-        if texts:
-            return specs
-    raise UsageError(f"{name} is empty", f"name a {REGISTRIES[name].kind}, or leave it out")
 
 
 def plan_grid(configs: Iterable[RunConfig], db: str | None = None, *, rerun: bool = False) -> list[Cell]:

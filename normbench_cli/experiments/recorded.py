@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from normbench_cli.config import REGISTRIES, RunConfig, make_config
+from normbench_cli import recipes
+from normbench_cli.config import DEFAULTS, REGISTRIES, RunConfig, make_config
 from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.registry.trust import recorded_in
@@ -21,8 +22,11 @@ def recorded_config(run: Run, allow: Packages = (), **changes: Any) -> RunConfig
     allow: packages that it may load for components outside the registries, besides those remembered in the home.
     """
     trust = recorded_in(f"run {run.id}", allow)
+    values = run.config | changes
+    if recipes.is_file(str(values.get("recipe"))):  # nobody's row makes a file be read
+        values = DEFAULTS | values
     try:
-        return make_config(run.config | changes, trust)
+        return make_config(values, trust)
     except UsageError as error:  # not the caller's wrong usage
         raise NormbenchError(f"run {run.id}: its column config cannot be used: {error}") from error
 

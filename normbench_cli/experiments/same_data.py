@@ -10,7 +10,7 @@ from normbench_cli.config import RunConfig
 from normbench_cli.datasets._files.look import look
 from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.events import Callback, Notice, ignore
-from normbench_cli.experiments.identity import sources_of, specs_of
+from normbench_cli.experiments.identity import revisions_of, sources_of, specs_of
 from normbench_cli.store.schema import Run
 
 
@@ -36,13 +36,19 @@ def check_data(run: Run, config: RunConfig, *, force: bool = False, on_event: Ca
 
 
 def changed_sources(run: Run, config: RunConfig) -> Iterator[Notice]:
-    """A notice for each component from outside whose file was edited since the run began."""
+    """A notice for each component from outside whose file was edited since the run began, and for a network that
+    computes something else since."""
     sources = run.details.get("sources")
     recorded = sources if isinstance(sources, Mapping) else {}
     for name, source in sources_of(specs_of(config)).items():
         before = recorded.get(name)
         if isinstance(before, Mapping) and before.get("digest") != source.digest:
             yield Notice(f"{source.file} has changed since run {run.id} began: {name} may not be the same")
+    of_networks = run.details.get("revisions")
+    for name, revision in revisions_of(config).items():
+        before = of_networks.get(name) if isinstance(of_networks, Mapping) else None
+        if before != revision:
+            yield Notice(f"{name} computes something else since run {run.id} was made: see its entry in the changelog")
 
 
 def describe(data: Mapping[str, Any]) -> str:

@@ -40,6 +40,12 @@ def train_run(config: ResolvedConfig, store: Store, on_event: Callback = ignore)
 
     On an error or an interrupt the run's final status is recorded and the exception raised again.
     """
+    with build.flags_of(config):
+        return train_as_set(config, store, on_event)
+
+
+def train_as_set(config: ResolvedConfig, store: Store, on_event: Callback) -> RunResult:
+    """The same with torch's settings as they are."""
     facts = environment(pick_device(config.device))
     fingerprint, details = details_of(config, facts)
     with recording_outcome(store, partial(resume_advice, config, store)) as begun:
@@ -84,7 +90,7 @@ def resume_run(
             on_event(Notice(f"{line}; continuing from the one before"))
         with checkpoint_mismatch(run.id):
             training.load_state_dict(saved)
-    with recording_outcome(store, partial(resume_advice, config, store)) as begun:
+    with build.flags_of(config), recording_outcome(store, partial(resume_advice, config, store)) as begun:
         begun.begin(lambda: reopened(run.id, training.step, store))
         on_event(Notice(f"run {run.id} continues after step {training.step} of {training.steps}"))
         return train_and_record(run.id, config, training, store, on_event)
@@ -177,7 +183,7 @@ def resume_folds(run_id: str, config: ResolvedConfig, store: Store, on_event: Ca
 
     recorded = {name: series(store, run_id, name).tolist() for name in series_names(store, run_id)}
     finished = finished_folds(recorded, config.epochs or 0, store.latest_metrics(run_id))
-    with recording_outcome(store, partial(resume_advice, config, store)) as begun:
+    with build.flags_of(config), recording_outcome(store, partial(resume_advice, config, store)) as begun:
         begun.begin(lambda: reopened(run_id, None, store))
         on_event(Notice(f"run {run_id} continues with {len(finished)} of {config.folds} folds finished"))
         return cross_validate(run_id, config, finished, store, on_event)

@@ -17,6 +17,7 @@ CALLS = {
     "layer": "as a user calls it: the layer compiles what it has decided to compile",
     "eager": "nothing is compiled",
     "compiled": "inside torch.compile",
+    "reduce-overhead": "inside torch.compile with CUDA graphs, by its mode of this name",
 }
 PASSES = {
     "both": "forward and backward, in training mode",
@@ -30,7 +31,8 @@ PASSES = {
 class LayerCase:
     """A layer is measured on an input of this `shape`, (N, C, ...), and type.
 
-    memory_format: one of MEMORY_FORMATS; call: one of CALLS; timed: one of PASSES; amp: as in a configuration.
+    memory_format: one of MEMORY_FORMATS; call: one of CALLS; timed: one of PASSES; amp: as in a configuration; start:
+    one of `start.STARTS`; data: where its values are from, or empty if they are drawn from a normal distribution.
     """
 
     shape: tuple[int, ...]
@@ -39,16 +41,26 @@ class LayerCase:
     call: str = "layer"
     timed: str = "both"
     amp: str = "off"
+    start: str = "warm"
+    data: str = ""
 
     @property
     def label(self) -> str:
         """The shape, and what differs from the usual: 8x4x6x6 or 8x4x6x6+bfloat16+channels_last."""
         usual = LayerCase(())
         own = asdict(self)
-        differs = [
-            own[name] for name in ("dtype", "memory_format", "call", "timed") if own[name] != getattr(usual, name)
-        ]
+        names = ("dtype", "memory_format", "call", "timed", "start", "data")
+        differs = [own[name] for name in names if own[name] != getattr(usual, name)]
         return "+".join(["x".join(map(str, self.shape)), *differs])
+
+    @property
+    def compiles(self) -> bool:
+        return self.call in ("compiled", "reduce-overhead")
+
+    @property
+    def compile_mode(self) -> str | None:
+        """Of torch.compile."""
+        return self.call if self.call == "reduce-overhead" else None
 
     @property
     def torch_dtype(self) -> torch.dtype:

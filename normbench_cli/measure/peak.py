@@ -1,4 +1,4 @@
-"""The peak memory of layers on a CPU, each in a process of its own.
+"""The peak memory of layers, and of other work, on a CPU, each in a process of its own.
 
 Loading torch takes seconds, so one process loads it and forks another for each measurement.  The two sides talk in
 lines of JSON: this is the side that asks, `peak_worker.py` the one that answers.
@@ -11,11 +11,15 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from normbench_cli.measure.cases import LayerCase
 from normbench_cli.measure.failures import Status
@@ -35,9 +39,13 @@ class Peak:
 
 
 class PeakProcess:
-    """Measures the peak memory of layers; a context manager, whose process starts with the first measurement."""
+    """Measures peak memory; a context manager, whose process starts with the first measurement.
 
-    def __init__(self) -> None:
+    worker: the module that answers; by default one that knows layers alone.
+    """
+
+    def __init__(self, worker: str = WORKER) -> None:
+        self._worker = worker
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> PeakProcess:
@@ -54,11 +62,21 @@ class PeakProcess:
         self._process.wait()
         self._process = None
 
-    def measure(self, norm: str, case: LayerCase) -> Peak:
-        """The peak of one step of the layer that this spec makes."""
+    def measure(self, norm: str, case: LayerCase, values: tuple[Tensor, Tensor] | None = None) -> Peak:
+        """The peak of one step of the layer that this spec makes.  values: see `LayerData.make`."""
+        job = {"norm": norm, "case": case.to_dict(), "call": case.call}
+        if values is None:
+            return self.ask(job)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "values.pt"
+            torch.save(values, path)
+            return self.ask({**job, "values": str(path)})
+
+    def ask(self, job: dict[str, Any]) -> Peak:
+        """The peak of the work that the worker makes of this."""
         if not STATUS.exists() or not hasattr(os, "fork"):
             return Peak(None)
-        job = {"norm": norm, "case": case.to_dict(), "threads": torch.get_num_threads(), "path": sys.path}
+        job = {**job, "threads": torch.get_num_threads(), "path": sys.path}
         process = self._process or self._start()
         assert process.stdin
         assert process.stdout
@@ -77,7 +95,7 @@ class PeakProcess:
         """The process has a session of its own, so that an interrupt ends the command first."""
         compiles = COMPILER in sys.modules
         self._process = subprocess.Popen(
-            [sys.executable, "-m", WORKER, *([COMPILER] if compiles else [])],
+            [sys.executable, "-m", self._worker, *([COMPILER] if compiles else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

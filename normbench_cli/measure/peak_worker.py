@@ -12,39 +12,45 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
 from normbench_cli.measure.cases import LayerCase, calling
 from normbench_cli.measure.failures import status_of
 from normbench_cli.measure.resident import peak_bytes
-from normbench_cli.measure.workloads import layer_workload
+from normbench_cli.measure.timing import Work
+from normbench_cli.measure.workloads import LayerData, layer_workload
 from normbench_cli.registry import NORMS
 
+Make: TypeAlias = Callable[[dict[str, Any]], Work]
 KILLED_FOR_MEMORY = -signal.SIGKILL  # what Linux does to a process when there is no memory left
 
 
-def main(modules: list[str]) -> None:
-    """Answer until nothing more is asked.  What a layer prints goes to standard error."""
+def main(modules: list[str], make: Make | None = None) -> None:
+    """Answer until nothing more is asked.  What a layer prints goes to standard error.
+
+    make: from what was asked to the work that is measured; by default one of a layer.
+    """
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for module in modules:
         import_module(module)
     for line in sys.stdin:
-        answers.write(json.dumps(measure_in_fork(json.loads(line))) + "\n")
+        answers.write(json.dumps(measure_in_fork(json.loads(line), make or layer_of)) + "\n")
         answers.flush()
 
 
-def measure_in_fork(job: dict[str, Any]) -> dict[str, Any]:
+def measure_in_fork(job: dict[str, Any], make: Make) -> dict[str, Any]:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reader)
         try:
             with os.fdopen(writer, "w") as out:
-                out.write(json.dumps(measure(job)))
+                out.write(json.dumps(measure(job, make)))
         except BaseException:
             traceback.print_exc()
         os._exit(0)
@@ -59,19 +65,24 @@ def measure_in_fork(job: dict[str, Any]) -> dict[str, Any]:
     return {"bytes": None, "status": status, "message": f"the process ended with {ended}"}
 
 
-def measure(job: dict[str, Any]) -> dict[str, Any]:
-    """In the fork: make the layer and its data, and measure one step."""
+def measure(job: dict[str, Any], make: Make) -> dict[str, Any]:
+    """In the fork: make the work, and measure one call of it."""
     try:
         sys.path[:] = job["path"]
         torch.set_num_threads(job["threads"])
-        case = LayerCase.from_dict(job["case"])
-        device = torch.device("cpu")
-        with calling(case.call):
-            layer = NORMS.build(job["norm"], num_features=case.shape[1])
-            return {"bytes": peak_bytes(layer_workload(layer, case, device).step, device)}
+        with calling(job.get("call", "layer")):
+            return {"bytes": peak_bytes(make(job), torch.device("cpu"))}
     except Exception as error:
         status, message = status_of(error)
         return {"bytes": None, "status": status, "message": message}
+
+
+def layer_of(job: dict[str, Any]) -> Work:
+    """A step of a layer, on data of its own or on those of a file."""
+    case, device = LayerCase.from_dict(job["case"]), torch.device("cpu")
+    values = torch.load(job["values"], weights_only=True) if job.get("values") else None
+    layer = NORMS.build(job["norm"], num_features=case.shape[1])
+    return layer_workload(layer, case, device, LayerData.make(case, device, values)).step
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from normbench_cli.device import in_float64
 from normbench_cli.norms.protocols import HasSolverStatistics, learns_phi
 
 NAMES = ("iterations_mean", "iterations_max", "unconverged", "residual")  # which every such layer has
@@ -22,7 +23,7 @@ def solver_metrics(model: nn.Module) -> dict[str, float]:
     if not layers:
         return {}
     by_layer = [layer.solver_statistics() for layer in layers]
-    statistics = {name: torch.stack([of[name].double() for of in by_layer]) for name in NAMES}
+    statistics = {name: torch.stack([in_float64(of[name]) for of in by_layer]) for name in NAMES}
     reset_solver_statistics(model)
     bounds = [of["error_bound"].item() for of in by_layer if "error_bound" in of]
     return {

@@ -27,6 +27,18 @@ Stopped = Literal["rounds", "precise", "budget"]
 
 
 @dataclass(frozen=True)
+class Prepared:
+    """Work before every call of which something is done that is not timed."""
+
+    work: Work
+    prepare: Work
+
+    def __call__(self) -> object:
+        self.prepare()
+        return self.work()
+
+
+@dataclass(frozen=True)
 class Timing:
     """The samples of one contender in milliseconds, one from each round.
 
@@ -120,6 +132,13 @@ def sample_ms(work: Work, device: torch.device, repeats: int) -> float:
     """The time of one call in milliseconds: the mean of so many calls in a row."""
     stopwatch = Stopwatch(device)
     synchronize(device)
+    if isinstance(work, Prepared):
+        for _ in range(repeats):
+            work.prepare()
+            stopwatch.mark()
+            work.work()
+            stopwatch.mark()
+        return sum(stopwatch.laps_ms()) / repeats
     stopwatch.mark()
     for _ in range(repeats):
         work()

@@ -1,4 +1,4 @@
-"""What is profiled: a layer alone, on normally distributed data, in one of the ways of a `LayerCase`."""
+"""What is profiled: a layer alone, on normal or given data, in one of the ways of a `LayerCase`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from normbench_cli.device import autocast
 from normbench_cli.measure.cases import LayerCase
 from normbench_cli.measure.contenders import Call, call_of
 from normbench_cli.measure.memory import saved_activation_bytes
+from normbench_cli.measure.start import beginning_at, kept_starts, started
+from normbench_cli.measure.timing import Work
+
+SEARCHING = ("both", "forward")  # the passes in which a solver works
+BATCHES_BEFORE = 10  # a start is a running mean: after so many calls what it was before counts for nothing
 
 
 @dataclass(frozen=True)
@@ -31,19 +36,29 @@ class Workload:
 
 @dataclass(frozen=True)
 class LayerData:
-    """An input and a gradient for the output.  All contenders get the same: where data lie in memory affects speed."""
+    """An input and a gradient for the output.  All contenders get the same: where data lie in memory affects speed.
+
+    before: the input of the batch before, if it is known, from which a warm start comes; otherwise it is x itself.
+    """
 
     x: Tensor
     gradient: Tensor
+    before: Tensor | None = None
 
     @classmethod
-    def make(cls, case: LayerCase, device: torch.device) -> LayerData:
-        """Equal cases have equal data."""
+    def make(cls, case: LayerCase, device: torch.device, values: tuple[Tensor, Tensor] | None = None) -> LayerData:
+        """Equal cases have equal data.  values: an input and that of the batch before, in place of normal ones."""
         generator = torch.Generator().manual_seed(0)
-        x, gradient = (torch.randn(case.shape, generator=generator).to(device, case.torch_dtype) for _ in range(2))
-        if case.memory_format == "channels_last" and len(case.shape) == 4:
-            x, gradient = (t.contiguous(memory_format=torch.channels_last) for t in (x, gradient))
-        return cls(x.requires_grad_(case.timed != "eval"), gradient)
+        normal, gradient = (torch.randn(case.shape, generator=generator) for _ in range(2))
+        x, before = values or (normal, None)
+        last = case.memory_format == "channels_last" and len(case.shape) == 4
+        form = torch.channels_last if last else torch.contiguous_format
+
+        def placed(tensor: Tensor) -> Tensor:
+            return tensor.detach().to(device, case.torch_dtype).contiguous(memory_format=form)
+
+        x = placed(x).requires_grad_(case.timed != "eval")
+        return cls(x, placed(gradient), None if before is None else placed(before))
 
 
 def layer_workload(layer: nn.Module, case: LayerCase, device: torch.device, data: LayerData | None = None) -> Workload:
@@ -51,9 +66,11 @@ def layer_workload(layer: nn.Module, case: LayerCase, device: torch.device, data
     data = data or LayerData.make(case, device)
     layer = layer.to(device, case.torch_dtype).train(case.timed != "eval")
     called = call_of(layer, case.shape, device)
-    call: Call = torch.compile(called) if case.call == "compiled" else called
+    call: Call = torch.compile(called, mode=case.compile_mode) if case.compiles else called
 
     def forward() -> Tensor:
+        if case.compile_mode:
+            torch.compiler.cudagraph_mark_step_begin()  # what the last call gave may be overwritten from here on
         with autocast(device, case.amp):
             return call(data.x)
 
@@ -68,7 +85,21 @@ def layer_workload(layer: nn.Module, case: LayerCase, device: torch.device, data
         step = partial(gradients, y, parameters, data.gradient, keep=True)
     elif case.timed == "both":
         step = both(forward, parameters, data.gradient)
+    if case.timed in SEARCHING:
+        step = begun(step, layer, case, data)
     return Workload(step, saved, layer, does_nothing=y is data.x)
+
+
+def begun(step: Work, layer: nn.Module, case: LayerCase, data: LayerData) -> Work:
+    """The step with the start that the case asks for; a warm one comes from the batch before."""
+    kept = kept_starts(layer)
+    if case.start == "cold" or data.before is None or not kept:
+        return started(step, layer, case.start)
+    call = call_of(layer, tuple(data.before.shape), data.x.device)
+    with torch.no_grad(), autocast(data.x.device, case.amp):
+        for _ in range(BATCHES_BEFORE):
+            call(data.before)
+    return beginning_at(step, kept, [each.clone() for each in kept])
 
 
 def without_gradients(forward: Callable[[], Tensor]) -> Callable[[], Tensor]:

@@ -85,7 +85,8 @@ class EfficientNetB0(nn.Module):
 
     dropout: rate before the classifier
     drop_connect: rate at which the last block's branch is left out for an example; it grows linearly from 0 at the
-        first block.  The public reference intends 0.2 but never counts its blocks, so its actual rate is 0.
+        first block.  The public reference intends 0.2 but never counts its blocks, so its actual rate is 0, as in the
+        suite of AugNorm's table 1.
     """
 
     def __init__(

@@ -16,23 +16,30 @@ from normbench_cli.registry.bounds import Bounds, FewCount, PartialShare
 
 
 class NeighborSum(nn.Module):
-    """(1 + eps) x + the sum of the neighbors' x, equal to torch_geometric's GINConv without its network."""
+    """(1 + eps) x + the sum of the neighbors' x, equal to torch_geometric's GINConv without its network.
 
-    def __init__(self, learn_eps: bool) -> None:
+    self_loops: a node is also its own neighbor, so x counts once more.
+    """
+
+    def __init__(self, learn_eps: bool, self_loops: bool = False) -> None:
         super().__init__()
+        self.self_loops = self_loops
         self.eps = nn.Parameter(torch.zeros(1)) if learn_eps else None
 
     def forward(self, x: Tensor, batch: GraphInput) -> Tensor:
         y = symmetric_spmm(batch.adjacency, x)
+        if self.self_loops:
+            y = y + x
         return y if self.eps is None else y + self.eps * x
 
 
-@MODELS.register("gin", paper="Xu et al. 2019; Cai et al. 2021", graphs=True)
+@MODELS.register("gin", paper="Xu et al. 2019; Cai et al. 2021", graphs=True, revision=2)
 class GIN(GraphClassifier):
     """Graph isomorphism network: sums over neighbors, each followed by two linear layers with norm and activation.
 
     n_layers, counting: as for gcn; hidden: units of a layer; dropout: of the scores;
-    learn_eps: learn the extra weight of a node in its own sum.
+    learn_eps: learn the extra weight of a node in its own sum; self_loops: every node is also its own neighbor, as in
+    all runs of GraphNorm's code, so that it weighs 2 + eps in its sum; in the paper of Xu et al. it weighs 1 + eps.
     """
 
     def __init__(
@@ -46,6 +53,7 @@ class GIN(GraphClassifier):
         hidden: Annotated[int, Bounds(least=1, most=1_000_000)] = 64,
         dropout: PartialShare = 0.5,
         learn_eps: bool = True,
+        self_loops: bool = True,
     ) -> None:
         layers = LayerFactory(norm, act)
 
@@ -56,7 +64,7 @@ class GIN(GraphClassifier):
             return layers.graph_op(op, inputs, hidden, first=first)
 
         def make_block(inputs: int, first: bool) -> nn.Module:
-            return GraphSequence(NeighborSum(learn_eps), linear(inputs, first), linear(hidden, False))
+            return GraphSequence(NeighborSum(learn_eps, self_loops), linear(inputs, first), linear(hidden, False))
 
         classifier = layers.classifier(hidden, num_classes)
         super().__init__(make_block, classifier, in_channels, hidden, n_layers, counting, dropout)

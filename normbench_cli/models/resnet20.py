@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from normbench_cli.models._blocks.factory import LayerFactory
-from normbench_cli.models._blocks.residual import BasicBlock, Option, ResNet
+from normbench_cli.models._blocks.residual import BasicBlock, Option, ResNet, Shortcut
 from normbench_cli.registry import MODELS
 
 
@@ -13,6 +15,7 @@ class ResNet20(ResNet):
 
     option: the shortcut at the beginning of a stage; A has no parameters (stride and zero padding), B is a 1x1
     convolution.
+    shortcut: raw, or normalized by a norm of its own; join: the shortcut is added before the activation, or after it.
     """
 
     def __init__(
@@ -22,7 +25,10 @@ class ResNet20(ResNet):
         num_classes: int = 10,
         in_channels: int = 3,
         option: Option = "A",
+        shortcut: Literal["raw", "normalized"] = "raw",
+        join: Literal["before_act", "after_act"] = "before_act",
     ) -> None:
         layers = LayerFactory(norm, act)
         stem = layers.conv_norm_act(in_channels, 16, 3, first=True)
-        super().__init__(layers, stem, BasicBlock, (16, 32, 64), (3, 3, 3), num_classes, option)
+        shortcuts = Shortcut(option, normalized=shortcut == "normalized", behind_act=join == "after_act")
+        super().__init__(layers, stem, BasicBlock, (16, 32, 64), (3, 3, 3), num_classes, shortcuts)

@@ -24,6 +24,7 @@ def class_facts(environment: Mapping[str, Any]) -> dict[str, Any]:
     versions = environment.get("versions") or {}
     system = str(environment.get("platform", "")).partition("-")[0]
     facts = {name: environment.get(name) for name in HARDWARE} | {"system": system}
+    facts |= {name: environment[name] for name in ("flags", "limits") if name in environment}  # of a GPU
     return facts | {"versions": {name: versions.get(name) for name in PACKAGES}}
 
 

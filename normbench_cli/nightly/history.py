@@ -9,6 +9,7 @@ from typing import Any
 
 from normbench_cli.nightly.classes import is_deterministic
 from normbench_cli.nightly.decisions import Decision, baseline_of, decisions
+from normbench_cli.nightly.gate.day_effects import with_day_effects
 from normbench_cli.nightly.measurements import SECONDS, measurement
 from normbench_cli.nightly.series import Point, Series
 from normbench_cli.store import Store
@@ -61,7 +62,7 @@ def read_series(store: Store, suite: str, day: date | None = None) -> list[Serie
     until = found[: found.index(last) + 1]
     measured = values_by_night(night_values(store, suite))
     made = decisions(store, suite)
-    return [since_baseline(series, made) for series in make_series(until, measured)]
+    return with_day_effects([since_baseline(series, made) for series in make_series(until, measured)])
 
 
 def make_series(

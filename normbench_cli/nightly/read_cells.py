@@ -80,8 +80,6 @@ def checked(cell: NightlyCell, trust: Trust, place: str) -> NightlyCell:
         config = make_config(cell.settings, trust)
     except UsageError as error:
         raise UsageError(f"{place}: {error}") from error
-    if cell.kind == "profile" and not cell.shapes and config.folds:
-        raise UsageError(f"{place}: the training step of {config.model} on graphs is not profiled", "give shapes")
     if cell.shapes and NORMS.parse_norm(config.norm).weight_norms:
         do = "profile the training step, without shapes"
         raise UsageError(f"{place}: {config.norm} acts on weights and is no layer of its own", do)

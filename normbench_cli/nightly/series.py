@@ -12,6 +12,7 @@ Status = Literal[
     "suspected",  # outside its band, and not measured again yet
     "regression",
     "improvement",
+    "withdrawn",  # a regression that earlier nights reported, and later ones did not confirm
     "too short",  # too few nights to judge
     "new baseline",  # the first night of a class, or the first after a baseline was accepted
 ]
@@ -45,7 +46,8 @@ class Point:
 
     environment_class: the hash of hardware, versions and settings; points are compared within one.  revision: the
     commit of the code, empty outside of a checkout.  again: the values of the immediate re-measurement, if there was
-    one.
+    one.  day_effect: the factor by which the night differs from others in all measurements of this sort.
+    noise: how many times as large as usual their noise is.
     """
 
     night: str
@@ -54,6 +56,8 @@ class Point:
     environment_class: str = ""
     revision: str = ""
     again: tuple[float, ...] = ()
+    day_effect: float = 1.0
+    noise: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ NAMED = 3  # regressions that the line names
 COUNTED: dict[Status, str] = {
     "suspected": "not confirmed",
     "improvement": "improved",
+    "withdrawn": "withdrawn",
     "new baseline": "with a new baseline",
     "too short": "with too few nights to judge",
 }

@@ -5,6 +5,7 @@ Nothing here has to be inherited: a layer from anywhere takes part as soon as it
 | contract | offered by | used for |
 |---|---|---|
 | `HasSolverStatistics` | layers that find their center by iteration | the metrics `solver/...`, `profile` |
+| `KeepsStart` | layers whose solver begins where it ended in the batch before | `profile --start` |
 | `LearnsPhi` | layers with a learned phi | the metrics `phi/...`, probes |
 | `NormalizesGroups` | layers with statistics of each sample | refusing to normalize single values |
 | `CompilesAhead` | layers with kernels of their own | compiling once, before folds are forked |
@@ -62,6 +63,12 @@ class NormalizesGroups(Protocol):
     def register_forward_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle: ...
 
 
+class KeepsStart(Protocol):
+    """A layer whose solver begins at what the batches before came to; zeros are where it begins without any."""
+
+    start: Tensor
+
+
 class LearnsPhi(Protocol):
     """A layer with the exponent phi as a learned tensor, one value a channel."""
 
@@ -73,6 +80,11 @@ class HasGenerator(Protocol):
     """A layer that draws from ``generator``, or from torch's global generator while it is None."""
 
     generator: torch.Generator | None
+
+
+def keeps_start(module: nn.Module) -> TypeGuard[KeepsStart]:
+    """Whether the module has a solver and a tensor `start` for it."""
+    return isinstance(module, HasSolverStatistics) and isinstance(getattr(module, "start", None), Tensor)
 
 
 def learns_phi(module: nn.Module) -> TypeGuard[LearnsPhi]:

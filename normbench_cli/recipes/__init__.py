@@ -45,13 +45,18 @@ def applies_to(wanted: Spec[NormFacts], spec: Spec[NormFacts]) -> bool:
     return wanted.entry.name == spec.entry.name and wanted.params.items() <= spec.params.items()
 
 
+def is_file(name: str) -> bool:
+    """Whether a recipe is named by the path of a file of the user's own."""
+    return name.endswith(".toml")
+
+
 def names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
 def find(name: str) -> Recipe:
     if name not in names():
-        raise UsageError(f"there is no recipe '{name}'", suggest(name, names()))
+        raise UsageError(f"there is no recipe '{name}'", suggest(name, names()) + ", or give the path of a .toml")
     with (FOLDER / f"{name}.toml").open("rb") as file:
         content = tomllib.load(file)
     return Recipe(

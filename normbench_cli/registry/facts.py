@@ -49,9 +49,12 @@ class ModelFacts:
     """Facts of a network.
 
     graphs: it classifies graphs, not images.
+    revision: counts the changes after which the same spec computes something else.  From 2 on it is part of a run's
+    fingerprint, so that earlier runs are not taken for those of the network as it is now.
     """
 
     graphs: bool = False
+    revision: int = 1
 
 
 @dataclass(frozen=True)

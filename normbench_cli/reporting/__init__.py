@@ -14,5 +14,6 @@ A report is made in one straight line::
 
 Where a curve comes from (a raw series by step, a metric by epoch, a score by the strength of an attack) is decided in
 `curves` and `robustness`.  `tables` and `statistics/` are pure: DataFrames and numbers in, DataFrames and numbers out.
+`profiles/` sets recorded profiles beside each other: across dates, with an earlier one, solvers by passes.
 `reproduction/` compares the cells of suites with published numbers, and `claims/` judges what the papers state.
 """

@@ -24,6 +24,7 @@ class ReportQuery:
     sort: a metric or a setting, descending with a minus; limit: the most rows, 0 for all;
     details: read everything that is recorded of each run, for a page on which people click through to the runs;
     where: filters (`store.filter`); at: a point of each run's schedule, ``50%`` or ``epoch 10``, by default its end;
+    target: a score, ``test/accuracy=0.9``, for the time until it is reached;
     curves: metrics or raw series to plot over time; plots: kinds of plots, such as ``pareto`` or ``curve:by=seconds``.
     """
 
@@ -41,6 +42,7 @@ class ReportQuery:
     sort: str = ""
     limit: int = 0
     details: bool = False
+    target: str = ""
 
     @property
     def tests(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,18 +12,21 @@ import pandas as pd
 from normbench_cli.errors import DatabaseError
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.reporting import tables
-from normbench_cli.reporting.comparing import Comparisons, compare
+from normbench_cli.reporting.comparing import Comparisons, baseline_groups, compare
 from normbench_cli.reporting.curves import curve_points
 from normbench_cli.reporting.data_note import data_note
 from normbench_cli.reporting.document import BOLD, UNDERLINED, Figure
 from normbench_cli.reporting.figures import make_figures, parse_plot
 from normbench_cli.reporting.head import make_head
+from normbench_cli.reporting.profiles.across import ProfileTable, profile_table, shows_profiles
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery, SchedulePoint, parse_at
 from normbench_cli.reporting.remarks import remark_notes
 from normbench_cli.reporting.run_details import run_details
 from normbench_cli.reporting.selection import Selection, select_runs
+from normbench_cli.reporting.time_to_target import TimesToTarget, parse_target, times_to
 from normbench_cli.store import Store
 from normbench_cli.store.errors import SEE_CHECK, NoDatabase
+from normbench_cli.store.metric_names import cautions
 from normbench_cli.store.queries import metrics_frame
 
 DEFAULT_METRICS = (
@@ -47,7 +50,8 @@ class Report:
     fields: the settings of every group; shown: those that name the rows; across: those whose values are columns;
     comparisons: best groups, ties and differences; curves: points by metric name; figures: the plots;
     head: what makes the report again; details: what is recorded of each run, where asked for;
-    damage: what was left out because it is damaged, which the notes say too.
+    damage: what was left out because it is damaged, which the notes say too; targets: times to a target, if asked for;
+    profiles: what a report of profiles shows in place of the groups.
     """
 
     fields: list[str]
@@ -65,6 +69,8 @@ class Report:
     details: dict[str, dict[str, Any]] = field(default_factory=dict)
     figures: list[Figure] = field(default_factory=list)
     damage: list[str] = field(default_factory=list)
+    targets: TimesToTarget | None = None
+    profiles: ProfileTable | None = None
 
     @cached_property
     def _runs_of(self) -> dict[int, tuple[str, ...]]:
@@ -95,6 +101,14 @@ def make_report(query: ReportQuery, db: str | None = None) -> Report:
 
 def report_of(store: Store, query: ReportQuery) -> Report:
     """The report of an open store."""
+    if shows_profiles(query):
+        plain = report_of_runs(store, replace(query, by=(), across=(), baseline="", test=False))
+        profiles = profile_table(store, query)
+        return replace(plain, query=query, profiles=profiles, notes=store.damage(), damage=store.damage())
+    return report_of_runs(store, query)
+
+
+def report_of_runs(store: Store, query: ReportQuery) -> Report:
     point = parse_at(query.at)
     plots = [parse_plot(plot, query.metrics) for plot in query.plots]
     selection = select_runs(store, query)
@@ -111,11 +125,13 @@ def report_of(store: Store, query: ReportQuery) -> Report:
     comparisons = compare(selection, compared, shown, query.across, query.baseline, test=query.tests)
     curves = {name: curve_points(store, selection, name) for name in query.curves}
     figures = make_figures(store, selection, plots)
+    targets = read_targets(store, selection, query, comparisons.baseline)
     run_ids = selection.runs["id"].tolist()
     details = run_details(store, run_ids) if query.details else {}
     notes = [
         *make_notes(selection, summary, point),
         *comparison_notes(comparisons, query),
+        *cautions(metrics),
         *common_note(selection),
         *data_note(selection.details),
         *remark_notes(selection.details, len(run_ids)),
@@ -136,7 +152,19 @@ def report_of(store: Store, query: ReportQuery) -> Report:
         details=details,
         figures=figures,
         damage=store.damage(),
+        targets=targets,
     )
+
+
+def read_targets(
+    store: Store, selection: Selection, query: ReportQuery, baseline: tuple[str, Any] | None
+) -> TimesToTarget | None:
+    """The times to the target that is asked for."""
+    if not query.target:
+        return None
+    target = parse_target(query.target)
+    references = dict(baseline_groups(selection, *baseline)) if baseline else None
+    return times_to(store, selection, target, references)
 
 
 def read_values(store: Store, selection: Selection, metrics: Sequence[str], point: SchedulePoint) -> pd.DataFrame:

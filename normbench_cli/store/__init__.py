@@ -15,15 +15,14 @@ Values are long: a metric row has the run, epoch, step, split, name, condition (
 are only added, and the last row of a name counts; `queries` gives them as DataFrames.
 
 `Store` (`store`, `recording`) writes: every method is one short transaction, so that runs side by side do not wait for
-each other.  While the database cannot be written, a run's `recorder` keeps its `writes` in a `spool_file`; `spool`
-finds these files, `replay` records them.
+each other.  While the database cannot be written, `_spool` keeps the records in a file, to be written later.
 `values` says what a value of each column may be, and `reading` reads rows of which any value may be damaged.
 `location` says which database is meant, `sqlite_file` inspects a file before it is opened, `connection` makes
 SQLAlchemy engines and turns their errors into one line (`file_errors`).  `upgrade` makes and migrates databases by
 Alembic (``migrations/``), after a `backup`.  `check` looks for damage, `processes` for runs whose process is gone.
 
-Care: `repair` mends what `check` finds (`mending`, `salvage`), `merge` joins databases (`joining`, `collisions`),
-`retention` says which runs are old, `thin` thins raw series, `space` shrinks the file, `export` writes tables as files.
+Care: `repair` mends what `check` finds (`_repair`), `merge` joins databases (`_merge`), `retention` says which runs are
+old, `thin` thins raw series, `space` shrinks the file, `export` writes tables as files.
 """
 
 from __future__ import annotations

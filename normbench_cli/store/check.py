@@ -12,6 +12,7 @@ from sqlalchemy import Table, func, select
 from sqlalchemy.orm import Session
 
 from normbench_cli.errors import DatabaseError
+from normbench_cli.store._spool.spool import pending
 from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.file_errors import SQLITE_ERRORS, is_damage, unusable
 from normbench_cli.store.reading import (
@@ -30,7 +31,6 @@ from normbench_cli.store.reading import (
 from normbench_cli.store.rows import kept_count, unpack
 from normbench_cli.store.run_folders import orphans, without_checkpoint
 from normbench_cli.store.schema import HEAD, Base, Run, SeriesChunk
-from normbench_cli.store.spool import pending
 from normbench_cli.store.sqlite_file import connect
 from normbench_cli.store.stale import dead_nights
 from normbench_cli.store.store import Store

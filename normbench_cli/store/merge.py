@@ -14,13 +14,13 @@ from pathlib import Path
 
 from normbench_cli import paths
 from normbench_cli.errors import DatabaseError, UsageError
+from normbench_cli.store._merge.contents import Contents, read_contents
+from normbench_cli.store._merge.merge_rows import Merger
+from normbench_cli.store._merge.merged import Merged
 from normbench_cli.store.backup import backup
 from normbench_cli.store.connection import version_of
-from normbench_cli.store.contents import Contents, read_contents
 from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.location import Location, parse_location
-from normbench_cli.store.merge_rows import Merger
-from normbench_cli.store.merged import Merged
 from normbench_cli.store.run_folders import copy_folder, rename_folders
 from normbench_cli.store.schema import HEAD
 from normbench_cli.store.store import Store

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 SPLITS = ("train", "validation", "test")
@@ -19,10 +20,20 @@ UNITS = {  # by the last part of the name; for other names the suffix says the u
     "unconverged": "fraction",
     "damaged_images": "images",
     "limit_fraction": "fraction",
+    "norm_share": "fraction",  # of a step: what is not spent with the norm `none`
 }
 SUFFIXES = {"_ms": "ms", "_bytes": "bytes", "_s": "s"}
 HIGHER_IS_BETTER = ("accuracy", "worst_group_accuracy", "accuracy_clip_only", "samples_per_s", "limit_fraction")
-LOWER_IS_BETTER = ("loss", "accuracy_drop", "corruption_error", "mean_corruption_error", "unconverged")
+LOWER_IS_BETTER = (
+    *("loss", "objective", "accuracy_drop", "corruption_error", "mean_corruption_error", "unconverged"),
+    "norm_share",
+)
+CAUTIONS = {  # by condition: what a score is that was chosen by itself
+    "best": "is the highest test accuracy of any epoch, chosen by the test scores themselves, so it is optimistic; "
+    "with validation=0.1, test/accuracy@best_average is that of an epoch chosen by held-out data",
+    "curve_best": "is that of the mean curve's best epoch, chosen by the score that it reports, so it is optimistic",
+    "best_per_fold": "is that of each fold's best epoch, chosen by the score that it reports, so it is optimistic",
+}
 LOWER_UNITS = ("ms", "s", "bytes")  # time and memory
 
 
@@ -58,3 +69,9 @@ def higher_is_better(full: str) -> bool | None:
     if last in HIGHER_IS_BETTER:
         return True
     return False if last in LOWER_IS_BETTER or unit_of(full) in LOWER_UNITS else None
+
+
+def cautions(names: Iterable[str]) -> list[str]:
+    """A sentence for each metric whose epoch was chosen by the score itself."""
+    found = [(name, CAUTIONS.get(parse_metric(name).condition)) for name in dict.fromkeys(names)]
+    return [f"{name} {caution}." for name, caution in found if caution and "_sd" not in name]

@@ -86,7 +86,7 @@ def settings(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
         name: json.dumps(value, sort_keys=True) if isinstance(value, list | dict) else value
         for name, value in config.items()
     }
-    return DEFAULTS | plain if kind == "train" else plain
+    return DEFAULTS | plain if kind in ("train", "profile") else plain
 
 
 def with_metrics(store: Store, frame: pd.DataFrame, where: Filter) -> pd.DataFrame:

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from normbench_cli.printable import printable
+from normbench_cli.store._spool.recorder import Recorder
+from normbench_cli.store._spool.replay import replay
+from normbench_cli.store._spool.writes import Write, measured
 from normbench_cli.store.connection import Synchronous
 from normbench_cli.store.database import Database
 from normbench_cli.store.location import Location
 from normbench_cli.store.processes import Process
-from normbench_cli.store.recorder import Recorder
-from normbench_cli.store.replay import replay
 from normbench_cli.store.rows import Measurements, RecordLike
 from normbench_cli.store.status import STATUSES
-from normbench_cli.store.writes import Write, measured
 
 log = logging.getLogger(__name__)
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from sqlalchemy import update
 
 from normbench_cli.errors import DatabaseError
+from normbench_cli.store._repair.mend_rows import mend_rows
+from normbench_cli.store._repair.salvage import files_of, put_in_place, salvage
 from normbench_cli.store.backup import backup, backup_name
 from normbench_cli.store.check import Health, check_database, integrity_problems
-from normbench_cli.store.mend_rows import mend_rows
 from normbench_cli.store.run_folders import set_aside
-from normbench_cli.store.salvage import files_of, put_in_place, salvage
 from normbench_cli.store.schema import Night
 from normbench_cli.store.stale import at_work, dead_nights
 from normbench_cli.store.store import Store

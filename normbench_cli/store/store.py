@@ -12,7 +12,9 @@ from sqlalchemy.orm import Session
 from normbench_cli import paths
 from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import NormbenchError
-from normbench_cli.store import recorder
+from normbench_cli.store._spool import recorder
+from normbench_cli.store._spool.replay import remove
+from normbench_cli.store._spool.spool import pending
 from normbench_cli.store.connection import Synchronous, version_of
 from normbench_cli.store.errors import SEE_CHECK, DamagedValue, NoDatabase
 from normbench_cli.store.location import parse_location
@@ -20,10 +22,8 @@ from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.processes import GRACE, is_gone, this_process
 from normbench_cli.store.reading import RUNS, AnyRow, fetch, fetch_each, fetch_run
 from normbench_cli.store.recording import Recording
-from normbench_cli.store.replay import remove
 from normbench_cli.store.rows import now
 from normbench_cli.store.schema import Environment, Metric, Night, Run, SeriesChunk
-from normbench_cli.store.spool import pending
 from normbench_cli.store.statements import environment_id, unused_id
 from normbench_cli.store.status import WITH_RESULT
 from normbench_cli.store.versions import require_head

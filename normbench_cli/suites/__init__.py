@@ -8,6 +8,7 @@ fingerprints of its settings, so published numbers have no part in any measureme
     suite.py               Suite, Cell, Published
     read.py                a file -> a checked suite; checks.py has the checks
     read_claims.py         a file -> claims
+    of_experiment.py       an experiment file -> a suite without published numbers
     catalog.py             names, find, select, claims: the suites and claims that there are
     scales.py              a cell's configuration at the scales smoke, short and full
 """

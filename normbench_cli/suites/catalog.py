@@ -5,13 +5,17 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from normbench_cli.axes.experiment_file import is_experiment
 from normbench_cli.errors import UsageError
+from normbench_cli.paths import expanded
 from normbench_cli.registry.spec import suggest
-from normbench_cli.suites.read import read_suite
+from normbench_cli.suites.of_experiment import read_as_suite
+from normbench_cli.suites.read import read_suite, read_toml
 from normbench_cli.suites.read_claims import Claim, read_claims
 from normbench_cli.suites.suite import Suite
 
 FOLDER = Path(__file__).parent
+STUDIES = ("popnorm-setting",)  # of what papers leave open: no tables of a paper, and run only if they are named
 
 
 @cache
@@ -22,20 +26,22 @@ def names() -> list[str]:
 
 
 def find(name: str) -> Suite:
-    """A suite of the papers by its name, or a user's own by its path."""
+    """A suite of the papers by its name, or a user's own by its path; an experiment file is one, too."""
     if name in names():
         return read_suite(FOLDER / f"{name}.toml", name)
     if name.endswith(".toml"):
-        return read_suite(Path(name), Path(name).stem)
+        path = expanded(name)
+        return read_as_suite(path) if is_experiment(read_toml(path)) else read_suite(path, path.stem)
     raise UsageError(f"there is no suite '{name}'", suggest(name, ["all", *names()]) + ", or give the path of a .toml")
 
 
 def select(texts: list[str]) -> list[Suite]:
-    """The suites of some names; `all` is every one, and `popnorm` all of that paper."""
+    """The suites of some names; `all` is every table and figure of the papers, and `popnorm` all of that paper."""
     found: list[str] = []
     for text in texts:
         of_paper = [name for name in names() if name.startswith(f"{text}/")]
-        found += names() if text == "all" else of_paper or [text]
+        of_papers = [name for name in names() if not name.startswith(STUDIES)]
+        found += of_papers if text == "all" else of_paper or [text]
     return [find(name) for name in dict.fromkeys(found)]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from normbench_cli.config import IDENTITY, RunConfig, make_config
+from normbench_cli.config import IDENTITY, REGISTRIES, RunConfig, make_config
 from normbench_cli.errors import UsageError
 from normbench_cli.registry import DATASETS, MODELS, Registry
 from normbench_cli.registry.spec import suggest
@@ -49,7 +49,8 @@ class Scale:
         if self.name == "smoke":
             changes = stand_ins(paper)
         own = {key: value for key, value in suite.scales.get(self.name, {}).items() if key != "seeds"}
-        return make_config(over(over(cell.settings, changes), own) | {"seed": seed}, recorded_in(f"suite {suite.name}"))
+        settings = over(over(cell.settings, changes), own) | {"seed": seed}
+        return config_of(frozenset(settings.items()), f"suite {suite.name}")
 
     def metric(self, cell: Cell) -> str:
         """The metric that is the cell's number: that of the paper, or of the group that stands in for the paper's."""
@@ -66,7 +67,20 @@ def scale_name(text: str) -> ScaleName:
 
 def paper_config(cell: Cell, seed: int) -> RunConfig:
     """The configuration of a cell in the paper."""
-    return make_config({**cell.settings, "seed": seed}, recorded_in("the suite"))
+    return config_of(frozenset({**cell.settings, "seed": seed}.items()), "the suite")
+
+
+def config_of(settings: frozenset[tuple[str, Any]], source: str) -> RunConfig:
+    """Cells that show different metrics of a run have the same configuration, which is made once.  Whether components
+    from outside are trusted may change, so configurations with them are made anew."""
+    given = dict(settings)
+    from_outside = any(name in given and registry.outside(given[name]) for name, registry in REGISTRIES.items())
+    return make_config(given, recorded_in(source)) if from_outside else known_config(settings, source)
+
+
+@lru_cache(maxsize=4096)
+def known_config(settings: frozenset[tuple[str, Any]], source: str) -> RunConfig:
+    return make_config(dict(settings), recorded_in(source))
 
 
 def shortened(config: RunConfig, fraction: float) -> dict[str, int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from normbench_cli.nightly.cell_process import Measure, measure_in_process
 from normbench_cli.nightly.run import run_night
 from normbench_cli.nightly.suite import find_suite
 from tests.nightly.in_process import measure_here
@@ -21,14 +22,20 @@ QUIET, PASSES = 10, 8
 
 
 @pytest.mark.benchmark
+@pytest.mark.parametrize(
+    ("measure", "more"),
+    [(measure_here, PLANTED + MEMORY), (measure_in_process, PLANTED)],
+    ids=["in one process", "in a process each"],
+)
 def test_twelve_nights_find_a_planted_slowdown_and_its_end(
-    normbench: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    normbench: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, measure: Measure, more: str
 ) -> None:
-    (tmp_path / "canary12.toml").write_text(find_suite("canary").read_text() + PLANTED + MEMORY)
+    """In one process a night takes half a minute; in a process for each cell, as cron runs it, two to three minutes."""
+    (tmp_path / "canary12.toml").write_text(find_suite("canary").read_text() + more)
 
     def night(number: int) -> CommandResult:
         today = datetime(2026, 3, 1, 4, 10) + timedelta(days=number)
-        measured = partial(run_night, today=lambda: today, measure=measure_here)
+        measured = partial(run_night, today=lambda: today, measure=measure)
         monkeypatch.setattr("normbench_cli.nightly.run.run_night", measured)
         ended = normbench("nightly", "--suite", "canary12.toml", "--allow", "tests")
         print(f"exit {ended.code}: {ended.out.strip()} {ended.err.strip()}")

@@ -59,3 +59,10 @@ def test_without_weight_decay_nothing_moves_by_itself() -> None:
 def test_a_schedule_that_fails_is_named() -> None:
     with pytest.raises(UsageError, match="schedule 'step"):
         make_schedule(config(schedule="step:at=first/second"))(0.5)
+
+
+@pytest.mark.parametrize("norm", ["batchnorm", "popnorm", "weightnorm"])
+def test_weight_decay_on_weights_leaves_vectors_alone(norm: str) -> None:
+    settings = config(norm=norm, weight_decay_on="weights")
+    weights = {name for name, parameter in network(settings).named_parameters() if parameter.ndim > 1}
+    assert changed_without_gradient(settings) == weights

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 import torch
 
-from normbench_cli import build, device
-from normbench_cli.build import ResolvedConfig, resolve, resolved_fingerprint
+from normbench_cli import build
+from normbench_cli.build import ResolvedConfig, resolution, resolve, resolved_fingerprint
 from normbench_cli.build.compile_trial import compile_pays_off
 from normbench_cli.config import RunConfig, make_config
+from normbench_cli.device import compilers
 from normbench_cli.engine.events import Notice
 from normbench_cli.errors import UsageError
+from normbench_cli.experiments.identity import fingerprint_of
 from normbench_cli.measure.timing import Timing
 
 
@@ -46,11 +48,27 @@ def test_the_fingerprint_is_known_without_resolving(values: dict[str, Any]) -> N
     assert resolved_fingerprint(config(**values)) == resolved(**values).fingerprint()
 
 
+def test_what_means_nothing_on_a_cpu_is_left_out_with_a_notice_and_changes_no_fingerprint() -> None:
+    notices: list[Notice] = []
+    asked = config(tf32="all", compile_mode="reduce-overhead", cudnn_benchmark=True, device="cpu")
+    found = resolve(asked, notices.append, trial=None)
+    assert (found.tf32, found.compile_mode, found.cudnn_benchmark) == ("conv", "default", False)
+    assert found.fingerprint() == fingerprint_of(asked, {}) == config().fingerprint()
+    assert [notice.text.partition(" is ")[0] for notice in notices] == ["tf32", "compile_mode", "cudnn_benchmark"]
+
+
+def test_on_a_gpu_what_is_asked_for_stays_and_tf32_is_part_of_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolution, "takes_flags", lambda device: True)
+    found = resolve(config(tf32="off", compile_mode="reduce-overhead"), trial=None)
+    assert (found.tf32, found.compile_mode) == ("off", "reduce-overhead")
+    assert found.fingerprint() != config().fingerprint() == config(compile_mode="reduce-overhead").fingerprint()
+
+
 @pytest.mark.parametrize("pays", [True, False])
 def test_only_a_long_training_that_leaves_it_open_is_tried_compiled(
     monkeypatch: pytest.MonkeyPatch, pays: bool
 ) -> None:
-    monkeypatch.setattr(device, "has_compiler", lambda device: True)
+    monkeypatch.setattr(compilers, "has_compiler", lambda device: True)
 
     def tried(**values: Any) -> tuple[bool | None, list[Notice]]:
         notices: list[Notice] = []
@@ -65,7 +83,7 @@ def test_only_a_long_training_that_leaves_it_open_is_tried_compiled(
 
 
 def test_without_a_compiler_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "has_compiler", lambda device: False)
+    monkeypatch.setattr(compilers, "has_compiler", lambda device: False)
     assert resolve(config(epochs=100_000), trial=lambda config: True).compile is False
 
 

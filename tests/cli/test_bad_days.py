@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from normbench_cli.store import Store, recorder
+from normbench_cli.store import Store
+from normbench_cli.store._spool import recorder
 from tests.faults import FAULTS, full, integrity, small_disk
 from tests.support import RunCommand
 

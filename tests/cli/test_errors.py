@@ -39,7 +39,7 @@ def assert_one_line(ended: Any, code: int, *says: str) -> None:
         (["--data", "digit"], "did you mean 'digits'"),
         (["--data", "digits:size=1"], "size is 1"),
         (["--epochs", "0"], "epochs is 0"),
-        (["--epochs", "many"], "--epochs"),
+        (["--epochs", "many"], "epochs=many is not a whole number"),
         (["--lr", "nan"], "lr is nan"),
         (["--seeds", "5-2"], "end before they begin"),
         (["--batch-size", "1", "--norm", "batchnorm"], "statistics over the batch"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,9 +12,12 @@ from tests.support import RunCommand, train
 
 
 @pytest.fixture
-def run(normbench: RunCommand) -> dict[str, Any]:
-    (run,) = train(normbench, "--norm", "batchnorm")
-    return run
+def run(normbench: RunCommand, fill_once: Callable[..., Any]) -> Any:
+    def make() -> dict[str, Any]:
+        (run,) = train(normbench, "--norm", "batchnorm")
+        return run
+
+    return fill_once(make)
 
 
 def test_eval_reproduces_the_scores_of_training(normbench: RunCommand, run: dict[str, Any]) -> None:

@@ -37,11 +37,19 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 OF_THE_STORE = ("statement", "rows", "before commit", "after commit")
 CASES = [
-    *((name, place, "any") for name in ("within epochs", "by epochs") for place in PLACES if "fold" not in place),
-    *(("folds", place, "any") for place in ("epoch of a fold", *OF_THE_STORE)),
-    *((name, "before commit", "last") for name in RUNS),  # all is measured, but the final status is not written yet
-    ("by epochs", "scoring", "first"),
+    ("within epochs", "step", "any"),
+    ("within epochs", "half written", "any"),
+    ("within epochs", "before commit", "any"),
+    ("folds", "epoch of a fold", "any"),
+    ("folds", "after commit", "any"),
+    ("folds", "before commit", "last"),  # all is measured, but the final status is not written yet
     ("diverging", "checkpoint saved", "last"),
+]
+MORE_CASES = [
+    *((name, place, "any") for name in ("within epochs", "by epochs") for place in PLACES if "fold" not in place),
+    *(("folds", place, "any") for place in OF_THE_STORE),
+    *((name, "before commit", "last") for name in RUNS),
+    ("by epochs", "scoring", "first"),
 ]
 
 
@@ -124,7 +132,10 @@ def whole(new_home: NewHome) -> MakeWhole:
     return make
 
 
-@pytest.mark.parametrize(("name", "place", "which"), CASES)
+@pytest.mark.parametrize(
+    ("name", "place", "which"),
+    [*CASES, *(pytest.param(*case, marks=pytest.mark.slow) for case in MORE_CASES if case not in CASES)],
+)
 def test_killed_at_a_place(new_home: NewHome, whole: MakeWhole, name: str, place: str, which: str) -> None:
     expected, calls, _ = whole(name)
     home, anywhere = new_home(), random.Random(f"{name}, {place}").randint(1, calls[place])
@@ -135,7 +146,10 @@ def test_killed_at_a_place(new_home: NewHome, whole: MakeWhole, name: str, place
     check_same(traces(home), expected)
 
 
-@pytest.mark.parametrize("name", ["within epochs", "by epochs", "folds"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("within epochs", marks=pytest.mark.slow), pytest.param("by epochs", marks=pytest.mark.slow), "folds"],
+)
 def test_killed_again_and_again(new_home: NewHome, whole: MakeWhole, name: str) -> None:
     expected, calls, _ = whole(name)
     home, rng, codes = new_home(), random.Random(name), list[int | None]()
@@ -149,7 +163,7 @@ def test_killed_again_and_again(new_home: NewHome, whole: MakeWhole, name: str) 
     check_same(traces(home), expected)
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in range(1, 4))])
 def test_killed_by_the_clock(new_home: NewHome, whole: MakeWhole, number: int) -> None:
     name = list(RUNS)[number % 2]
     expected, _, seconds = whole(name)

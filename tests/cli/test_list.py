@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from normbench_cli import recipes
 from normbench_cli.registry import REGISTRIES
 from tests.support import RunCommand
 
@@ -38,3 +39,16 @@ def test_an_unknown_kind_is_answered_with_the_nearest(normbench: RunCommand) -> 
     ended = normbench("list", "norm")
     assert (ended.code, ended.out) == (2, "")
     assert "did you mean 'norms'" in ended.err
+
+
+def test_recipes_are_listed_with_their_settings_and_the_data_sets_that_use_them(normbench: RunCommand) -> None:
+    rows = {row["name"]: row for row in json.loads(normbench("list", "recipes", "--json").out)["recipes"]}
+    assert list(rows) == recipes.names()
+    assert (rows["popnorm-cifar"]["data"], rows["popnorm-cifar"]["settings"]["iterations"]) == (
+        "cifar10, cifar100, fashionmnist",
+        30_000,
+    )
+    assert all(name in normbench("list", "recipes").out for name in rows)
+    page = normbench("list", "recipes", "-v").out
+    assert "  default of mutag, proteins, ptc, toy_graphs, tu\n" in page
+    assert "  with popnorm:divide=none: lr=0.005\n" in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -53,6 +54,21 @@ def test_a_line_has_name_bar_numbers_and_time_left(width: int, runs: int) -> Non
 )
 def test_a_name_gives_way_before_the_seed(width: int, name: str) -> None:
     assert run_name(CONFIG, width) == name
+
+
+@pytest.mark.parametrize(
+    ("width", "name"),
+    [
+        (70, "resnet20 popnorm:kappa=8,remove=none sigmoid lr 0.3 init auto seed 12"),
+        (60, "popnorm:kappa=8,remove=none sigmoid lr 0.3 init auto seed 12"),
+        (52, "popnorm:kappa=8,remove=none lr 0.3 init auto seed 12"),
+        (44, "popnorm:kappa=8,remove=none lr 0.3 seed 12"),
+        (40, "popnorm:kappa=8,remove=none seed 12"),
+        (20, "popnorm:kap… seed 12"),
+    ],
+)
+def test_what_varies_gives_way_after_what_does_not(width: int, name: str) -> None:
+    assert run_name(replace(CONFIG, lr=0.3), width, axes=("norm", "lr", "init")) == name
 
 
 @pytest.mark.parametrize(("width", "numbers"), [(0, "epoch 3/20"), (25, "epoch 3/20  loss 1.234")])

@@ -49,7 +49,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.fixture
-def cut(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> str:
+def cut(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch, fill_once: Callable[..., Any]) -> str:
     """A run that was cut off in its fourth epoch, with the checkpoints of the second and third."""
     real = checkpoint.save
 
@@ -58,11 +58,14 @@ def cut(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> str:
             raise KeyboardInterrupt
         return real(folder, step, content)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "save", stop_at_the_fourth)
-        assert normbench(*WORDS).code == 130
-    (run,) = json.loads(normbench("runs", "list", "--json").out)["runs"]
-    return str(run["id"])
+    def make() -> str:
+        with monkeypatch.context() as patch:
+            patch.setattr(checkpoint, "save", stop_at_the_fourth)
+            assert normbench(*WORDS).code == 130
+        (run,) = json.loads(normbench("runs", "list", "--json").out)["runs"]
+        return str(run["id"])
+
+    return str(fill_once(make))
 
 
 def checkpoints(run_id: str) -> list[Path]:

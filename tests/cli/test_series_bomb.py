@@ -35,7 +35,9 @@ def bomb(size: int, part: int = 2**24) -> bytes:
     return first + repeated * (size // part - 1)
 
 
-@pytest.mark.parametrize("honest", [False, True], ids=["another count", "its own count"])
+@pytest.mark.parametrize(
+    "honest", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["another count", "its own count"]
+)
 @pytest.mark.parametrize("command", [["report", "--curve", "lr"], ["db", "check"]], ids=" ".join)
 def test_a_bomb_is_one_line(enter: Callable[..., str], home: Path, command: list[str], honest: bool) -> None:
     run_id = enter(0.5)

@@ -110,6 +110,7 @@ def test_a_model_that_does_not_fit_the_data_leaves_no_record(normbench: RunComma
     assert not recorded_in(home)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_is_resumed_bit_for_bit(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     from normbench_cli.engine import checkpoint
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +17,7 @@ from normbench_cli.corruptions.cases import parse_cases, standard_corruptions
 from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments import evaluate
-from normbench_cli.experiments.evaluate import Corrupted
+from normbench_cli.experiments.corrupted import Corrupted
 from normbench_cli.registry import DATASETS
 from tests.support import RunCommand
 
@@ -23,11 +25,13 @@ TINY = ["--data", "digits:size=8", "--model", "mlp", "--iterations", "2", "--bat
 
 
 @pytest.fixture
-def run(normbench: RunCommand) -> str:
+def run(normbench: RunCommand, fill_once: Callable[..., Any]) -> str:
     """A finished run: its id."""
-    ended = normbench("train", *TINY, "-q", "--json")
-    assert ended.code == 0, ended.err
-    return str(json.loads(ended.out)["runs"][0]["id"])
+
+    def make() -> str:
+        return str(json.loads(normbench("train", *TINY, "-q", "--json").out)["runs"][0]["id"])
+
+    return str(fill_once(make))
 
 
 def metrics(normbench: RunCommand, *words: str) -> dict[str, float]:
@@ -89,6 +93,7 @@ def test_evaluating_twice_gives_the_same_metrics(normbench: RunCommand, run: str
         assert "train/loss" in store.latest_metrics(run)
 
 
+@pytest.mark.slow
 def test_different_settings_are_not_averaged_together(normbench: RunCommand, run: str) -> None:
     found = metrics(normbench, run, "--corruption", "contrast,fog,contrast:seed=1,fog:seed=1")
     seeded = found["test/corruption_error@contrast:seed=1"] + found["test/corruption_error@fog:seed=1"]
@@ -97,6 +102,7 @@ def test_different_settings_are_not_averaged_together(normbench: RunCommand, run
     assert found["test/corruption_error@contrast:seed=1"] == found["test/corruption_error@contrast"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("frost")
 def test_all_means_the_fifteen(normbench: RunCommand, run: str) -> None:
     found = metrics(normbench, run, "--corruption", "all:severity=5")

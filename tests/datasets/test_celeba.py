@@ -111,6 +111,7 @@ def test_training_images_depend_on_index_and_draw_only() -> None:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # where one core is visible
 @pytest.mark.usefixtures("root")
 def test_a_data_loader_reads_the_images(workers: int) -> None:
     train = load().train

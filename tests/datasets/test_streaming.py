@@ -13,6 +13,7 @@ import torch
 from normbench_cli.build import make_training, resolve
 from normbench_cli.config import make_config
 from normbench_cli.datasets import DATASETS
+from normbench_cli.datasets._images import streaming
 from normbench_cli.datasets._images.batches import ImageBatch
 from normbench_cli.datasets._images.streaming import StreamedBatches
 from normbench_cli.engine.events import Notice, Record
@@ -45,6 +46,16 @@ def batches_of(
 def equal(some: Iterator[Any] | list[ImageBatch], others: list[ImageBatch]) -> bool:
     pairs = list(zip(some, others, strict=True))
     return all(torch.equal(a.inputs, b.inputs) and torch.equal(a.labels, b.labels) for a, b in pairs)
+
+
+@pytest.mark.parametrize(("pins", "asked"), [(True, True), (True, False), (False, True)])
+def test_memory_is_pinned_for_devices_that_gain_by_it_unless_told_otherwise(
+    place: Path, monkeypatch: pytest.MonkeyPatch, pins: bool, asked: bool
+) -> None:
+    monkeypatch.setattr(streaming, "pins_memory", lambda device: pins)
+    data = DATASETS.build(f"folder:path={place},size=16")
+    batches = data.batches(data.test, 4, CPU, pin_memory=asked)
+    assert batches._loader.pin_memory == batches._pinned == (pins and asked)
 
 
 @pytest.mark.parametrize("damage", [False, True])

@@ -70,6 +70,7 @@ def test_an_installed_norm_is_found_by_its_entry_point_and_keeps_its_placement(
         vars(NORMS).pop("entries", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["python.md"])
 def test_the_python_examples_run(
     page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

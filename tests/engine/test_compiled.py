@@ -43,6 +43,25 @@ def test_whole_training_batches_are_compiled_once_and_nothing_else_is() -> None:
     assert backend.compilations == 1
 
 
+def test_cuda_graphs_are_asked_for_by_their_mode_and_told_where_each_step_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[Any] = []
+
+    def compile_model(model: nn.Module, *, mode: str | None, **options: Any) -> nn.Module:
+        given.append(mode)
+        return model
+
+    monkeypatch.setattr(torch, "compile", compile_model)
+    monkeypatch.setattr(torch.compiler, "cudagraph_mark_step_begin", lambda: given.append("step"))
+    for mode in ("default", "reduce-overhead"):
+        compiled = Compiled(model(), (8, 3), mode=mode)
+        for _ in range(2):
+            compiled(torch.randn(8, 3))
+        compiled(torch.randn(5, 3))
+    assert given == [None, "step", "reduce-overhead", "step"]
+
+
 def test_every_run_of_a_long_grid_is_compiled() -> None:
     backend = CountingBackend()
     for _ in range(10):  # torch by itself stops at eight

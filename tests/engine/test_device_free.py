@@ -24,6 +24,7 @@ from normbench_cli.registry import MODELS, NORMS, OBJECTIVES
 META = torch.device("meta")
 PACKAGE = Path(__file__).parents[2] / "normbench_cli"
 IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.graphs]
+LARGE = ("densenet121", "resnet101", "efficientnetb0", "mobilenetv2")
 IMAGE_NORMS = [name for name, entry in NORMS.entries.items() if not entry.facts.graphs]
 GRAPH_MODELS = [name for name, entry in MODELS.entries.items() if entry.facts.graphs]
 
@@ -51,12 +52,14 @@ def step() -> Callable[..., Any]:
     return steps
 
 
-@pytest.mark.parametrize("model", IMAGE_MODELS)
+@pytest.mark.parametrize(
+    "model", [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in IMAGE_MODELS]
+)
 def test_every_image_model(step: Callable[..., Any], model: str) -> None:
     step(model=model, norm="batchnorm", act="sigmoid")
 
 
-@pytest.mark.parametrize("norm", ["batchnorm", "augnorm", "auggraphnorm"])
+@pytest.mark.parametrize("norm", ["batchnorm", "augnorm", pytest.param("auggraphnorm", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("model", GRAPH_MODELS)
 def test_every_graph_model(model: str, norm: str) -> None:
     edges = torch.tensor([[0, 2, 3], [1, 3, 4]])
@@ -69,7 +72,9 @@ def test_every_graph_model(model: str, norm: str) -> None:
     assert {p.grad.device for p in net.parameters() if p.grad is not None} == {META}
 
 
-@pytest.mark.parametrize("norm", IMAGE_NORMS)
+@pytest.mark.parametrize(
+    "norm", [pytest.param(name, marks=[pytest.mark.slow] if name == "diffphi" else []) for name in IMAGE_NORMS]
+)
 def test_every_norm(step: Callable[..., Any], norm: str) -> None:
     step(model="resnet20", norm=norm)
 
@@ -85,9 +90,9 @@ def test_every_optimizer(step: Callable[..., Any], optimizer: str) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_only_one_file_names_accelerators(path: Path) -> None:
-    """`device.py`; other files may ask whether a device is the CPU or meta."""
-    if path.name == "device.py":
+def test_only_one_package_names_accelerators(path: Path) -> None:
+    """`device/`; other files may ask whether a device is the CPU or meta."""
+    if path.parent == PACKAGE / "device":
         return
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "torch":

@@ -99,6 +99,13 @@ def test_the_best_test_accuracy_is_that_of_all_epochs_so_far() -> None:
     assert [record.metrics["test/accuracy@best"] for record in records_of(training)[1:]] == [2.0, 2.0]
 
 
+@pytest.mark.parametrize("records", [True, False])
+def test_what_is_minimized_is_recorded_where_it_is_not_the_mean_loss(records: bool) -> None:
+    metrics = records_of(make(1, objective=torch.max, records_objective=records))[1].metrics
+    assert ("train/objective" in metrics) == records
+    assert not records or metrics["train/objective"] > metrics["train/loss"]
+
+
 def test_the_gradient_norm_is_that_of_all_parameters_which_have_a_gradient() -> None:
     model = nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1))
     for parameter, value in zip(model[0].parameters(), (3.0, 4.0), strict=True):

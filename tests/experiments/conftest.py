@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,6 +20,10 @@ def tiny() -> dict[str, Any]:
 
 
 @pytest.fixture
-def trained(tiny: dict[str, Any]) -> list[RunResult]:
+def trained(tiny: dict[str, Any], fill_once: Callable[..., Any]) -> Any:
     """Two norms with two seeds each."""
-    return nb.train(norm=["batchnorm", "popnorm"], seeds=range(2), **tiny)
+
+    def make() -> list[RunResult]:
+        return nb.train(norm=["batchnorm", "popnorm"], seeds=range(2), **tiny)
+
+    return fill_once(make)

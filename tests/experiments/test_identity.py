@@ -13,12 +13,13 @@ import torch
 
 import normbench_cli as nb
 from normbench_cli import build
+from normbench_cli.axes.experiment import make_experiment
 from normbench_cli.config import RunConfig, make_config
 from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.dry_run import dry_run
 from normbench_cli.experiments.events import RunEnded
 from normbench_cli.experiments.identity import fingerprints
-from normbench_cli.experiments.plan import expand, plan_grid
+from normbench_cli.experiments.plan import plan_grid
 from normbench_cli.experiments.train import resume_run
 from normbench_cli.registry import DATASETS
 from normbench_cli.store import Store
@@ -26,12 +27,8 @@ from tests.datasets.made_files import GRAPHS, write_celeba, write_fashion, write
 from tests.support import recorded_details
 
 PICTURES: dict[str, Any] = {
-    "data": "fashionmnist",
-    "model": "mlp:width=8",
-    "batch_size": 10,
-    "iterations": 1,
-    "amp": "off",
-}
+    "data": "fashionmnist", "model": "mlp:width=8", "batch_size": 10, "iterations": 1, "amp": "off",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -48,7 +45,8 @@ def change(images: Path, value: int) -> None:
 
 
 def due(**settings: Any) -> list[bool]:
-    return [cell.due for cell in plan_grid(expand(settings | {"model": "mlp:width=8"}, {"norm": ["bn", "none"]}))]
+    given = settings | {"model": "mlp:width=8", "norm": ["bn", "none"]}
+    return [cell.due for cell in plan_grid(make_experiment(given).configs())]
 
 
 def test_two_data_sets_of_one_name_are_two_cells_and_a_run_keeps_to_its_own(
@@ -241,8 +239,9 @@ def test_planning_a_finished_grid_loads_no_torch(two_sets: tuple[str, str], monk
     monkeypatch.setenv("NORMBENCH_DATA", two_sets[0])
     nb.train(norm=["bn", "none"], **PICTURES)
     code = (
-        "import sys\nfrom normbench_cli.experiments.plan import expand, plan_grid\n"
-        f"cells = plan_grid(expand({PICTURES!r}, {{'norm': ['bn', 'none']}}))\n"
+        "import sys; from normbench_cli.axes.experiment import make_experiment as made\n"
+        "from normbench_cli.experiments.plan import plan_grid\n"
+        f"cells = plan_grid(made({PICTURES | {'norm': ['bn', 'none']}!r}).configs())\n"
         "print([cell.status for cell in cells], 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,9 +9,10 @@ import pytest
 
 import normbench_cli as nb
 from normbench_cli import build
+from normbench_cli.axes.experiment import make_experiment
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.identity import fingerprints
-from normbench_cli.experiments.plan import expand, plan_grid
+from normbench_cli.experiments.plan import plan_grid
 from normbench_cli.experiments.result import RunResult
 from tests.support import recorded_details
 
@@ -28,7 +29,7 @@ def stripes(value: int = 1) -> InMemoryImages:
 
 def test_data_of_ones_own_count_by_what_they_hold(tmp_path: Path) -> None:
     (tmp_path / "stripes_of_mine.py").write_text(STRIPES)
-    (config,) = expand({"data": "stripes_of_mine:stripes", "model": "mlp:size=8,width=8"}, {})
+    (config,) = make_experiment({"data": "stripes_of_mine:stripes", "model": "mlp:size=8,width=8"}).configs()
     assert fingerprints([config]) == fingerprints([config]) != [config.fingerprint()]
     digests = [build.loaded_data(f"stripes_of_mine:stripes:value={value}").digest for value in (2, 3)]
     assert digests[0] != digests[1]
@@ -41,7 +42,8 @@ def test_data_of_ones_own_may_name_their_files(tmp_path: Path) -> None:
     registered = '@DATASETS.register("mine", files="places_of_mine:files")\ndef stripes'
     module = STRIPES.replace("def stripes", registered).replace("import InMemory", "import DATASETS, InMemory", 1)
     (tmp_path / "named_files.py").write_text(module)
-    (config,), found = expand({"data": "named_files:stripes", "model": "mlp:size=8,width=8"}, {}), list[str]()
+    (config,) = make_experiment({"data": "named_files:stripes", "model": "mlp:size=8,width=8"}).configs()
+    found: list[str] = []
     for content in (b"1", b"2"):
         (tmp_path / "pixels.bin").write_bytes(content)
         found += fingerprints([config])
@@ -69,7 +71,7 @@ def test_an_edited_norm_is_another_cell_and_the_edited_one_is_trained(tmp_path: 
     settings = {name: value for name, value in tiny.items() if name != "norm"}
     for factor, states in (("2.0", [True, True]), ("0.0", [False, True])):
         file.write_text(NORM.format(factor=factor) + "\n" * len(found))
-        assert [cell.due for cell in plan_grid(expand(settings, axes))] == states
+        assert [cell.due for cell in plan_grid(make_experiment({**settings, **axes}).configs())] == states
         found.append(nb.train(norm=axes["norm"], **tiny))
     (none, before), (same, after) = found
     assert (none.id, none.fingerprint) == (same.id, same.fingerprint)

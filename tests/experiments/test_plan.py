@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
+from normbench_cli.axes.experiment import make_experiment
 from normbench_cli.config import make_config
-from normbench_cli.experiments.plan import Cell, expand, plan_grid
+from normbench_cli.experiments.plan import Cell, plan_grid
 from normbench_cli.store import Store
 from tests.support import recorded_in
 
 
 def configs(**axes: list[str]) -> list[Any]:
-    return expand({"data": "digits:size=8", "model": "mlp", "epochs": 1}, axes, range(2))
+    given = {"data": "digits:size=8", "model": "mlp", "epochs": 1, "seeds": range(2)}
+    return make_experiment({**given, **axes}).configs()
 
 
 def enter(norm: str, seed: int, status: str) -> str:

@@ -25,6 +25,10 @@ CHEAP = {  # what trains quickly, for options whose any value may be a good one
     "epochs": ["1", "0", "-1", "x", "1.5", "²", ""],
     "iterations": ["1", "0", "-1", "x", "nan"],
     "batch_size": ["64", "0", "1", "-3", "99999", "x"],
+    "lr": [*NUMBERS, "0.1,0.2", "0.1..0.2/2", "log:0.1..1/2", "0.1..", "log:", "1..2/0", "2..1/99999", "1..2/1e9"],
+    "zip_": ["lr,norm", "lr", "lr,lr", "seed,norm", "nosuch,lr", ","],
+    "experiment": ["nosuch.toml", "mine.toml", "popnorm"],
+    "save": ["new.toml", "nowhere/new.toml", "file.txt"],
     "folds": ["0", "1", "2", "-1", "x"],
     "workers": ["0", "-1", "x"],
     "rounds": ["5", "4", "x"],
@@ -77,7 +81,8 @@ def command_line(rng: random.Random, run_ids: list[str]) -> list[str]:
     ((path, command),) = rng.choices(list(known.items()), [WEIGHTS.get(path[0], 1) for path in known])
     words, named = list(path), rng.sample(command.params, min(len(command.params), rng.choice([0, 1, 1, 2, 3, 4])))
     for parameter in command.params:
-        if parameter in named or (parameter.param_type_name == "argument" and rng.random() < 0.9):
+        usual = 0.1 if parameter.name == "experiment" else 0.9
+        if parameter in named or (parameter.param_type_name == "argument" and rng.random() < usual):
             words += drawn(parameter, path[0], rng, run_ids)
     if path in (("train",), ("profile",), ("nightly",)) and "--help" not in words:
         words += quick(path[0], words, rng)

@@ -11,7 +11,7 @@ from tests.fuzzing.command_lines import command_line, known_commands
 from tests.fuzzing.databases import database_lines
 from tests.fuzzing.filters import filter_line
 from tests.fuzzing.specs import spec_line
-from tests.fuzzing.suite_files import write_nightly, write_suite
+from tests.fuzzing.suite_files import write_experiment, write_nightly, write_suite
 from tests.fuzzing.surroundings import surrounded_line
 
 
@@ -56,6 +56,10 @@ def suite_case(rng: random.Random, root: Path, run_ids: list[str]) -> Input:
     return Input([write_suite(root / "work", rng)])
 
 
+def experiment_case(rng: random.Random, root: Path, run_ids: list[str]) -> Input:
+    return Input([write_experiment(root / "work", rng)])
+
+
 def nightly_case(rng: random.Random, root: Path, run_ids: list[str]) -> Input:
     return Input([write_nightly(root / "work", rng)])
 
@@ -75,6 +79,7 @@ KINDS: dict[str, tuple[Maker, int]] = {  # and how many of a hundred cases are o
     "spec": (spec_case, 22),
     "filter": (filter_case, 32),
     "suite": (suite_case, 10),
+    "experiment": (experiment_case, 6),
     "database": (database_case, 10),
     "surrounding": (surrounding_case, 6),
 }

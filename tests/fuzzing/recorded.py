@@ -91,7 +91,8 @@ class Before:
 
 def missing_rows(before: Rows, after: Rows, words: list[str], ended: Ended, damage: str = "") -> list[str]:
     """The rows that are gone.  `runs rm` says which runs it removes, a run that is resumed gives up what it will
-    measure again, `db thin` is for removing raw series, and a repair may remove a row of which a value is damaged."""
+    measure again, `db thin` is for removing raw series, and a repair may remove a row of which a value is damaged, and
+    the values of a night whose identifier is."""
     resumed = tuple(word.strip().lower() for word in words if word.strip()) if "--resume" in words else ()
     found = []
     for (table, run), rows in before.items():
@@ -100,7 +101,8 @@ def missing_rows(before: Rows, after: Rows, words: list[str], ended: Ended, dama
         replaced = table != "runs" and run.startswith(resumed)
         thinned = table == "samples" and words[:2] == ["db", "thin"]
         unknowable = "--repair" in words and len(gone) == 1 and damage.startswith(f"{table}.")
-        if gone and not (removed or replaced or thinned or unknowable):
+        unowned = "--repair" in words and table == "night_values" and damage.startswith("nights.id ")
+        if gone and not (removed or replaced or thinned or unknowable or unowned):
             found.append(f"{len(gone)} rows of {table} of run {run} are lost")
     return found
 

@@ -1,4 +1,4 @@
-"""Suite files: the papers', or a small one, with damage in words, lines or bytes."""
+"""Suite files and experiments: the papers', or a small one, with damage in words, lines or bytes."""
 
 from __future__ import annotations
 
@@ -33,6 +33,31 @@ iterations = 1
 norms = ["batchnorm"]
 shapes = ["4x2"]
 rounds = 5
+"""
+SMALL_EXPERIMENT = """
+norm = ["batchnorm", "augnorm:phi=1.1..1.9/3"]
+lr = "log:0.01..1/3"
+batch-size = [16, 32, 64]
+momentum = 0.9
+init = ["xavier", "kaiming"]
+model = "mlp:width=8"
+data = "digits:size=8"
+recipe = "./recipe.toml"
+iterations = 1
+seeds = "0-2"
+note = "one, two"
+zip = [["lr", "batch_size"]]
+"""
+SMALL_RECIPE = """
+summary = "small"
+
+[settings]
+model = "mlp:width=8"
+momentum = 0.5
+
+[[exceptions]]
+norm = "augnorm"
+lr = 0.2
 """
 SMALL = """
 title = "Two norms"
@@ -113,3 +138,24 @@ def write_nightly(folder: Path, rng: random.Random) -> list[str]:
     """Write a nightly suite's file, and give the command for a night that has no time to measure anything."""
     (folder / NAME).write_bytes(nightly_file(rng))
     return ["nightly", "--suite", NAME, "--budget", "0.001s", *rng.choice([[], ["--json"], ["-q"]])]
+
+
+def write_experiment(folder: Path, rng: random.Random) -> list[str]:
+    """Write an experiment and a recipe, one of them damaged, and give the command that reads both without training."""
+    texts = {NAME: SMALL_EXPERIMENT, "recipe.toml": SMALL_RECIPE}
+    wrong = rng.choice([NAME, NAME, "recipe.toml"])
+    words = [*known_words(), "zip", "seeds", "[settings]", "[[exceptions]]", "1..2/3", "log:1..2/3", "[]"]
+    for name, text in texts.items():
+        damaged = (
+            damaged_bytes(text.encode(), rng)
+            if rng.random() < 0.2
+            else damaged_text(text, rng, words).encode("utf-8", "surrogateescape")
+        )
+        (folder / name).write_bytes(damaged if name == wrong else text.encode())
+    return [
+        "train",
+        NAME,
+        "--save",
+        "new.toml",
+        *rng.choice([[], ["--json"], ["-q"], ["--lr", "0.1"], ["--epochs", "1"]]),
+    ]

@@ -21,7 +21,7 @@ OTHERS = {
     "LC_ALL": ["C", "x", "de_DE"],
     "HOME": ["", "nowhere", "/dev/null"],
     "XDG_DATA_HOME": ["", "relative"],
-    "_NORMBENCH_COMPLETE": ["x", "complete_bash", "source_zsh", "_"],
+    "_NORMBENCH_COMPLETE": ["x", "complete_bash", "sourced", "_"],
     "COMP_WORDS": ["normbench train --norm ", "normbench '"],
     "COMP_CWORD": ["1", "x", "-5"],
 }

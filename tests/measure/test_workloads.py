@@ -100,3 +100,22 @@ def test_a_layer_inside_torch_compile_gives_the_same_and_saves_bytes() -> None:
     workload = layer_workload(nn.BatchNorm2d(3), case, CPU)
     workload.step()
     assert workload.saved_bytes > 0
+
+
+@pytest.mark.parametrize(("call", "mode"), [("compiled", None), ("reduce-overhead", "reduce-overhead")])
+def test_cuda_graphs_are_torch_compiles_mode_and_every_call_begins_a_step(
+    call: str, mode: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[str | None] = []
+
+    def compile_layer(layer: nn.Module, *, mode: str | None) -> nn.Module:
+        given.append(mode)
+        return layer
+
+    monkeypatch.setattr(torch, "compile", compile_layer)
+    monkeypatch.setattr(torch.compiler, "cudagraph_mark_step_begin", lambda: given.append("step"))
+    workload = layer_workload(Watched(), LayerCase((2, 6), call=call), CPU)
+    before = given.count("step")
+    workload.step()
+    assert given[0] == mode
+    assert given.count("step") - before == (1 if mode else 0)

@@ -12,14 +12,21 @@ from normbench_cli.registry import ACTIVATIONS
 
 NORM_OF_EACH_PLACEMENT = ["none", "batchnorm", "popnorm", "weightnorm"]
 IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.facts.graphs]
+LARGE = ("densenet121", "resnet101", "efficientnetb0", "mobilenetv2")
 
 
 def kinds(module: nn.Module) -> list[str]:
     return [type(m).__name__ for m in module.modules() if not list(m.children())]
 
 
-@pytest.mark.parametrize("norm", [*NORM_OF_EACH_PLACEMENT, "batchnorm:placement=before"])
-@pytest.mark.parametrize("name", IMAGE_MODELS)
+@pytest.mark.parametrize(
+    ("name", "norm"),
+    [
+        pytest.param(name, norm, marks=[pytest.mark.slow] if name in LARGE and norm != "batchnorm" else [])
+        for name in IMAGE_MODELS
+        for norm in (*NORM_OF_EACH_PLACEMENT, "batchnorm:placement=before")
+    ],
+)
 def test_models_train_a_step_with_norms_of_every_placement(name: str, norm: str) -> None:
     net = MODELS.build(name, norm=norm, act="tanh", num_classes=3, in_channels=1)
     y = net(torch.randn(4, 1, 32, 32))

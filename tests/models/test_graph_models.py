@@ -101,6 +101,12 @@ def test_neighbor_sum_equals_ginconv(geometric: Any) -> None:
     torch.testing.assert_close(ours(x, batch_of(data)), theirs(x, data.edge_index))
 
 
+def test_gin_adds_every_node_to_its_own_sum_once_more_unless_told_not_to() -> None:
+    batch, x = batch_of(toy()), torch.randn(8, 3)
+    looped, plain = (MODELS.build(spec).blocks[0][0] for spec in ("gin", "gin:self_loops=false"))
+    torch.testing.assert_close(looped(x, batch), plain(x, batch) + x)
+
+
 def test_graphnorm_equals_torch_geometrics(geometric: Any) -> None:
     batch, x = batch_of(toy()), torch.randn(8, 5)
     ours, theirs = NORMS.build("graphnorm", num_features=5), geometric.GraphNorm(5, eps=1e-6)

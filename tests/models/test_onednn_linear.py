@@ -130,6 +130,6 @@ def test_an_operator_that_has_changed_is_not_used(
 def test_where_onednn_is_faster(monkeypatch: pytest.MonkeyPatch, name: str, capability: str, faster: bool) -> None:
     if not (torch.backends.mkldnn.is_available() and torch.backends.mkl.is_available()):
         pytest.skip("this torch is built without MKL or oneDNN")
-    monkeypatch.setattr("normbench_cli.device.device_name", lambda device: name)
+    monkeypatch.setattr("normbench_cli.device.compilers.device_name", lambda device: name)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     assert onednn_is_faster.__wrapped__() == faster

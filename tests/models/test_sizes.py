@@ -19,11 +19,11 @@ IMAGE_MODELS = [name for name, entry in MODELS.entries.items() if not entry.fact
 ONE_ROUND = ":solver=newton:iterations=1"  # the solver's result does not matter here
 PAPERS_NORMS = ["none", "batchnorm", "groupnorm", "weightnorm", f"augnorm{ONE_ROUND}", f"diffphi{ONE_ROUND}", "popnorm"]
 PAPERS_ACTIVATIONS = ["relu", "sigmoid", "tanh"]
-SMALL = ("mlp", "resnet18", "resnet20", "vgg16")
+SMALL = ("mlp", "resnet20", "vgg16")
 
 
 def pairs(norms: list[str], of_large_models: str) -> list[Any]:
-    """Every image model with every norm; a large model is a slow test with all norms but one."""
+    """Every image model with every norm; a large model is a slow test with all norms but one, if any."""
     return [
         pytest.param(model, norm, marks=[pytest.mark.slow] if model not in SMALL and norm != of_large_models else [])
         for model in IMAGE_MODELS
@@ -102,7 +102,7 @@ def test_efficientnet_has_one_norm_that_never_runs_and_is_frozen() -> None:
     assert sum(not p.requires_grad for p in net.parameters()) == 3
 
 
-@pytest.mark.parametrize(("model", "norm"), pairs(PAPERS_NORMS, "popnorm"))
+@pytest.mark.parametrize(("model", "norm"), pairs(PAPERS_NORMS, "none"))
 def test_every_model_with_the_papers_norms_and_activations_works_on_meta(model: str, norm: str) -> None:
     """All three activations are built; one of them is run, a different one for each pair, to save time."""
     nets = [on_meta(model, norm, act) for act in PAPERS_ACTIVATIONS]
@@ -127,7 +127,7 @@ def check_training_and_loading(folder: Path, model: str, norm: str, act: str) ->
         assert torch.equal(scores, again.eval()(x))
 
 
-@pytest.mark.parametrize(("model", "norm"), pairs(["batchnorm", "popnorm", "weightnorm"], "batchnorm"))
+@pytest.mark.parametrize(("model", "norm"), pairs(["batchnorm", "popnorm", "weightnorm"], ""))
 def test_models_train_two_steps_and_a_loaded_one_scores_the_same(model: str, norm: str, tmp_path: Path) -> None:
     check_training_and_loading(tmp_path, model, norm, "relu")
 
@@ -192,7 +192,14 @@ def test_models_compile_to_one_graph(model: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # by the compiler
-@pytest.mark.parametrize("norm", [name for name, entry in NORMS.entries.items() if not entry.facts.graphs])
+@pytest.mark.parametrize(
+    "norm",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "diffphi" else [])
+        for name, entry in NORMS.entries.items()
+        if not entry.facts.graphs
+    ],
+)
 def test_models_compile_to_one_graph_with_every_norm(norm: str) -> None:
     layers = LayerFactory(norm, "sigmoid")
     conv, pool = layers.conv_norm_act(3, 4, 3, first=True), nn.AdaptiveAvgPool2d(1)
@@ -204,3 +211,21 @@ def check_one_graph(net: nn.Module, size: int) -> None:
     compiled = torch.compile(net, backend="aot_eager", fullgraph=True)
     compiled(torch.randn(4, 3, size, size)).sum().backward()
     assert all(p.grad is not None for p in net.parameters() if p.requires_grad)
+
+
+@pytest.mark.parametrize(("norm", "more"), [("batchnorm", 9), ("popnorm", 9), ("weightnorm", 0), ("ws+gn", 9)])
+def test_every_shortcut_may_have_a_norm_of_its_own(norm: str, more: int) -> None:
+    plain, normalized = (MODELS.build(spec, norm=norm) for spec in ("resnet20", "resnet20:shortcut=normalized"))
+    counts = [sum(p.ndim == 1 for p in net.parameters()) for net in (plain, normalized)]
+    assert counts[1] - counts[0] == 2 * more
+    assert normalized.stages[0][0].shortcut(torch.randn(4, 16, 8, 8)).std() < 1.1
+
+
+def test_a_shortcut_is_added_in_front_of_the_activation_or_behind_it() -> None:
+    before, after = (
+        MODELS.build(f"resnet20:join={join}", norm="none").stages[0][0] for join in ("before_act", "after_act")
+    )
+    after.load_state_dict(before.state_dict())
+    x = torch.randn(2, 16, 8, 8)
+    torch.testing.assert_close(before(x), (before.branch(x) + x).relu())
+    torch.testing.assert_close(after(x), before.branch(x).relu() + x)

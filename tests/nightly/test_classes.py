@@ -48,3 +48,9 @@ def test_settings_make_a_class_and_the_name_of_the_cell_does_not() -> None:
     assert environment_class(FACTS, replace(CELL, name="b")) == ours
     assert environment_class(FACTS, replace(CELL, settings={"norm": "none"})) != ours
     assert environment_class(FACTS, replace(CELL, rounds=30)) != ours
+
+
+@pytest.mark.parametrize("change", [{"flags": {"tf32_conv": False}}, {"limits": {"power_limit_w": 250}}])
+def test_how_a_gpu_is_set_and_limited_makes_another_class(change: dict[str, Any]) -> None:
+    usual = FACTS | {"flags": {"tf32_conv": True}, "limits": {"power_limit_w": 300}}
+    assert environment_class(usual | change, CELL) != environment_class(usual, CELL) != environment_class(FACTS, CELL)

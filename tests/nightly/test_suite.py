@@ -72,7 +72,6 @@ def test_a_cell_stays_the_same_through_json() -> None:
         ("[profile.a]\nshapes = ['99999x99999']\n", "99999x99999 has 9,999,800,001 numbers"),
         ("[profile.a]\nshapes = ['8x8']\nnorm = 'weightnorm'\n", "acts on weights"),
         ("[profile.a]\nrounds = 2\n", "rounds is 2; write a whole number from 5"),
-        ("[profile.a]\ndata = 'toy_graphs'\nmodel = 'gcn'\n", "is not profiled"),
         ("remeasurements = true\n" + TRAIN, "remeasurements is True"),
         ("[minimum_effects]\ntimes = 0.1\n" + TRAIN, "there is no 'times'; did you mean 'time'?"),
         ("[minimum_effects]\ntime = 7\n" + TRAIN, "time is 7; write a fraction such as 0.05"),

@@ -42,5 +42,11 @@ def test_new_baselines_and_nothing() -> None:
     assert verdict_line(verdict(5, judged=(), failed={"a": "?"})).endswith("nothing was measured, 1 cell failed")
 
 
+def test_a_regression_that_was_withdrawn_is_no_regression() -> None:
+    found = Verdict("mine", "0", FIRST, (Judged(Finding(STEP, "withdrawn", 2.0, 2.0, known=True)),))
+    assert (found.outcome, found.exit_code) == ("fine", 0)
+    assert verdict_line(found) == "mine 2026-11-08: fine, 1 measurement, 1 withdrawn"
+
+
 def test_a_name_with_a_line_break_stays_on_the_line() -> None:
     assert "\n" not in verdict_line(verdict(5, suite="my\nsuite"))

@@ -30,8 +30,14 @@ def with_statistics(net: Any) -> Any:
     return net
 
 
-@pytest.mark.parametrize("spec", SAME)
-@pytest.mark.parametrize("name", [*VISION, "volumes"])
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [
+        pytest.param(name, spec, marks=[pytest.mark.slow] if name in ("vgg16_bn", "densenet121") else [])
+        for name in (*VISION, "volumes")
+        for spec in SAME
+    ],
+)
 def test_the_same_normalization_gives_the_same_outputs_and_trains(name: str, spec: str) -> None:
     net, x = make(name)
     with torch.no_grad():

@@ -74,7 +74,7 @@ finite = st.floats(-1e6, 1e6, width=32) | st.sampled_from([0.0, 1.0, -1.0])
 columns = st.lists(finite, min_size=1, max_size=12)
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(values=columns, phi=st.sampled_from(PHIS))
 def test_layer_finds_the_minimum_of_any_values(values: list[float], phi: float) -> None:
     x = torch.tensor(values)[:, None]

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from normbench_cli.store import Store, recorder
+from normbench_cli.store import Store
+from normbench_cli.store._spool import recorder
 from tests.faults import small_disk
 
 Enter = Callable[..., str]

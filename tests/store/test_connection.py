@@ -108,7 +108,7 @@ def test_a_record_is_written_whole_or_not_at_all(
 ) -> None:
     run_id = enter("running")
     with monkeypatch.context() as patch:
-        patch.setattr("normbench_cli.store.writes.update_heartbeat", Mock(side_effect=ZeroDivisionError))
+        patch.setattr("normbench_cli.store._spool.writes.update_heartbeat", Mock(side_effect=ZeroDivisionError))
         with pytest.raises(ZeroDivisionError):  # after the rows were inserted
             store.record(run_id, {"train/loss": 1}, series={"train/loss": [1.0]})
     assert store.latest_metrics(run_id) == {}

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from normbench_cli.store import Store, recorder
-from normbench_cli.store.spool import pending
+from normbench_cli.store import Store
+from normbench_cli.store._spool import recorder
+from normbench_cli.store._spool.spool import pending
 from tests.faults import integrity
 from tests.killing import CAN_FORK, FORK
 

@@ -14,9 +14,9 @@ from sqlalchemy import select
 
 from normbench_cli import paths
 from normbench_cli.store import Store
+from normbench_cli.store._merge.merge_rows import Merger
 from normbench_cli.store.backup import backup
 from normbench_cli.store.merge import merge
-from normbench_cli.store.merge_rows import Merger
 from normbench_cli.store.queries import runs_frame, series
 from normbench_cli.store.schema import Metric
 from tests.merging import Content, canonical, contents, make_database

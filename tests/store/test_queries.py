@@ -141,11 +141,11 @@ def test_any_number_of_runs_may_be_asked_for(store: Store, enter: Enter, more: i
     assert metrics_frame(store, ids)["run_id"].tolist() == [run_id]
 
 
-def test_only_trainings_have_defaults_and_lists_are_compared_as_text(store: Store, enter: Enter) -> None:
-    enter(kind="profile", shape=[1, 2], options={"b": 1, "a": None})
+def test_a_tuning_has_no_defaults_and_lists_are_compared_as_text(store: Store, enter: Enter) -> None:
+    enter(kind="tune", shape=[1, 2], options={"b": 1, "a": None})
     enter(norm="none")
-    profile, training = runs_frame(store, kind="profile"), runs_frame(store, kind="train")
-    assert profile[["shape", "options", "lr"]].to_numpy().tolist() == [["[1, 2]", '{"a": null, "b": 1}', None]]
+    tuning, training = runs_frame(store, kind="tune"), runs_frame(store, kind="train")
+    assert tuning[["shape", "options", "lr"]].to_numpy().tolist() == [["[1, 2]", '{"a": null, "b": 1}', None]]
     assert training["lr"].tolist() == [0.1]
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from normbench_cli.errors import DatabaseError
-from normbench_cli.store import Store, recorder
+from normbench_cli.store import Store
+from normbench_cli.store._spool import recorder
 from tests.faults import FAULTS, gone, largest_file, locked
 from tests.store.spooling import lines, run_in, spools, write_all
 

@@ -85,7 +85,7 @@ def test_other_processes_can_use_a_file_that_is_kept_open(store: Store, enter: C
     """Even if this process opens it a second time: that must not cost it its locks, or others would delete its log."""
     run_id = enter("running")
     with store.hold_open():
-        for step in range(1, 4):
+        for step in range(1, 3):
             store.record(run_id, {"train/loss": 1.0}, step=step)
             with Store.open():
                 pass
@@ -96,5 +96,5 @@ def test_other_processes_can_use_a_file_that_is_kept_open(store: Store, enter: C
             assert has_log(file)
     assert not has_log(file)
     with store.reading() as session:
-        assert session.scalars(select(Metric.step)).all() == [1, 2, 3]
-        assert session.scalar(select(func.count()).select_from(Run)) == 4
+        assert session.scalars(select(Metric.step)).all() == [1, 2]
+        assert session.scalar(select(func.count()).select_from(Run)) == 3

@@ -13,9 +13,10 @@ from sqlalchemy import update
 
 from normbench_cli import paths
 from normbench_cli.errors import NormbenchError
-from normbench_cli.store import Store, recorder
+from normbench_cli.store import Store
+from normbench_cli.store._spool import recorder
+from normbench_cli.store._spool.spool import pending
 from normbench_cli.store.schema import Run
-from normbench_cli.store.spool import pending
 from tests.faults import locked
 from tests.killing import CAN_FORK, FORK
 
@@ -42,7 +43,7 @@ def leave(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
             if end:
                 store.end(run_id, "finished")
         store.recorders.clear()  # it dies here
-        monkeypatch.setattr("normbench_cli.store.spool.is_alive", lambda *_: False)
+        monkeypatch.setattr("normbench_cli.store._spool.spool.is_alive", lambda *_: False)
         return run_id
 
     return run
@@ -77,7 +78,7 @@ def test_who_dies_before_the_file_is_removed_leaves_nothing_twice(
 ) -> None:
     leave(end=True)
     with monkeypatch.context() as patch:
-        patch.setattr("normbench_cli.store.replay.remove", lambda path: None)
+        patch.setattr("normbench_cli.store._spool.replay.remove", lambda path: None)
         Store.open().close()
     assert len(spools(home)) == 1
     Store.open().close()

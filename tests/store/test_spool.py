@@ -12,7 +12,7 @@ import pytest
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store import Store
-from normbench_cli.store.spool import pending
+from normbench_cli.store._spool.spool import pending
 from tests.faults import locked
 from tests.store.spooling import lines, run_in, spools, write_all
 

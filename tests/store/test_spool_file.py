@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from normbench_cli.store._spool.spool import read_spool
+from normbench_cli.store._spool.spool_file import Owner, SpoolFile, content_of, line_of
+from normbench_cli.store._spool.writes import Write, measured, summary, write_from_json
 from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.rows import Measurements
-from normbench_cli.store.spool import read_spool
-from normbench_cli.store.spool_file import Owner, SpoolFile, content_of, line_of
-from normbench_cli.store.writes import Write, measured, summary, write_from_json
 
 OWNER = Owner("/lab/results.db", "d322c4f1", "here", 12, 1.5)
 VALUES = st.floats(allow_nan=False, width=64)

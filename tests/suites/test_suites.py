@@ -122,6 +122,14 @@ def test_all_and_a_paper_name_several_suites() -> None:
     ]
 
 
+def test_a_study_is_run_only_if_it_is_named() -> None:
+    assert not [suite for suite in suites.select(["all"]) if suite.name.startswith("popnorm-setting")]
+    assert [suite.name for suite in suites.select(["popnorm-setting"])] == [
+        "popnorm-setting/resnet20",
+        "popnorm-setting/vgg16",
+    ]
+
+
 def test_an_unknown_suite_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match=r"no suite 'popnorm/tabel1'; did you mean 'popnorm/table1'"):
         suites.find("popnorm/tabel1")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Literal
 
@@ -61,6 +62,13 @@ class ImageFiles(torch.utils.data.Dataset[Item]):
         image = decode_image(self.path(index))
         pixels = torch.from_numpy(np.array(self._transform(image, index, draw))).permute(2, 0, 1).contiguous()
         return pixels, self.labels[index], self.groups[index]
+
+    def part(self, chosen: Tensor, like: ImageFiles | None = None) -> ImageFiles:
+        """The files with these indices.  like: a split whose size and transform they get."""
+        part, source = copy(self), like or self
+        part._names, part.labels, part.groups = self._names[chosen.numpy()], self.labels[chosen], self.groups[chosen]
+        part.size, part._transform = source.size, source._transform
+        return part
 
     def path(self, index: int) -> str:
         return os.path.join(self._folder, os.fsdecode(self._names[index]))  # noqa: PTH118  # quicker than a Path

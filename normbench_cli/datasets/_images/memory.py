@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from normbench_cli.datasets._images.batches import ImageBatch, ImageBatches, Standardize
 from normbench_cli.datasets._images.crops import Augment
+from normbench_cli.datasets._images.held_out import held_out
 
 PAD = 4  # pixels on each side, and so the largest shift
 
@@ -25,6 +26,9 @@ class Split:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def part(self, chosen: Tensor) -> Split:
+        return Split(self.images[chosen], self.labels[chosen], None if self.groups is None else self.groups[chosen])
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,11 @@ class InMemoryImages:
     def channels(self) -> int:
         return self.shape[0]
 
+    def hold_out(self, fraction: float, seed: int) -> InMemoryImages:
+        """With a part of the training set as validation set.  Mean and std stay those of both together."""
+        kept, held = held_out(self.train.labels, fraction, seed)
+        return replace(self, train=self.train.part(kept), validation=self.train.part(held))
+
     def batches(
         self,
         split: Split,
@@ -62,8 +71,10 @@ class InMemoryImages:
         shuffle_seed: int | None = None,
         channels_last: bool = False,
         workers: int = 0,
+        pin_memory: bool = True,
     ) -> InMemoryBatches:
-        """Batches of a split, shuffled and augmented if there is a seed.  Workers are not used: nothing is read."""
+        """Batches of a split, shuffled and augmented if there is a seed.  Nothing is read and nothing copied, so that
+        neither workers nor pinned memory are used."""
         return InMemoryBatches(self, split, batch_size, device, shuffle_seed, channels_last)
 
 

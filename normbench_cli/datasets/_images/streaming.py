@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import torch
@@ -14,7 +14,8 @@ from torch.utils.data import DataLoader, Sampler
 
 from normbench_cli.datasets._images.batches import ImageBatch, ImageBatches, Standardize
 from normbench_cli.datasets._images.files import BatchReader, DamagedImage, ImageFiles, Item, Key, OnDamage
-from normbench_cli.device import on_accelerator
+from normbench_cli.datasets._images.held_out import held_out
+from normbench_cli.device import pins_memory
 from normbench_cli.errors import NormbenchError
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet, usual for all photographs
@@ -44,6 +45,11 @@ class StreamedImages:
         """Of one input: channels, height, width."""
         return self.channels, self.train.size, self.train.size
 
+    def hold_out(self, fraction: float, seed: int) -> StreamedImages:
+        """With a part of the training set as validation set, which is transformed as the test set is."""
+        kept, held = held_out(self.train.labels, fraction, seed)
+        return replace(self, train=self.train.part(kept), validation=self.train.part(held, like=self.test))
+
     def batches(
         self,
         split: ImageFiles,
@@ -53,9 +59,10 @@ class StreamedImages:
         shuffle_seed: int | None = None,
         channels_last: bool = False,
         workers: int = 0,
+        pin_memory: bool = True,
     ) -> StreamedBatches:
         """Batches of a split, read by `workers` processes; shuffled and augmented if there is a seed."""
-        return StreamedBatches(self, split, batch_size, device, shuffle_seed, channels_last, workers)
+        return StreamedBatches(self, split, batch_size, device, shuffle_seed, channels_last, workers, pin_memory)
 
 
 class BatchKeys(Sampler[list[Key]]):
@@ -91,6 +98,7 @@ class StreamedBatches(ImageBatches):
         shuffle_seed: int | None = None,
         channels_last: bool = False,
         workers: int = 0,
+        pin_memory: bool = True,
     ) -> None:
         standardize = Standardize(data.mean, data.std, device)
         super().__init__(len(split), batch_size, device, standardize, shuffle_seed, channels_last)
@@ -99,6 +107,7 @@ class StreamedBatches(ImageBatches):
         self._on_damage = data.on_damage
         self._split_size = len(split)
         self._keys = BatchKeys(batch_size)
+        self._pinned = pin_memory and pins_memory(device)
         with silence_loader_warnings():
             self._loader: DataLoader[Any] = DataLoader(
                 BatchReader(split, min(2, batch_size) if self._training else 0),
@@ -106,7 +115,7 @@ class StreamedBatches(ImageBatches):
                 sampler=cast(Any, self._keys),
                 num_workers=workers,
                 persistent_workers=workers > 0,
-                pin_memory=on_accelerator(device),
+                pin_memory=self._pinned,
                 generator=torch.Generator(),  # the loader draws a number now and then, not from training's generator
             )
 
@@ -131,7 +140,7 @@ class StreamedBatches(ImageBatches):
                     "check the folder and its disk",
                 )
             used += 1
-            images, labels, groups = (part.to(self._device, non_blocking=True) for part in read)
+            images, labels, groups = (part.to(self._device, non_blocking=self._pinned) for part in read)
             yield ImageBatch(self._to_inputs(images), labels, groups if groups.shape[1] else None)
         if not used and self._keys.indices:
             raise NormbenchError(f"none of the {self.examples} images can be read: {next(iter(self.damaged))}")

@@ -21,5 +21,6 @@ from normbench_cli.engine.crossval.fold import FoldPlan
 from normbench_cli.engine.crossval.loop import cross_validate
 from normbench_cli.engine.crossval.split import assign_folds
 from normbench_cli.engine.crossval.statistics import Curves, finished_folds
+from normbench_cli.engine.crossval.train import shuffled_batches
 
-__all__ = ["Curves", "FoldPlan", "assign_folds", "cross_validate", "finished_folds"]
+__all__ = ["Curves", "FoldPlan", "assign_folds", "cross_validate", "finished_folds", "shuffled_batches"]

@@ -10,14 +10,16 @@ import torch
 
 from normbench_cli.experiments.profiling.plan import ProfilePlan
 from normbench_cli.experiments.profiling.roofline import Roofline
-from normbench_cli.experiments.profiling.workloads import Contenders, Failure, Place, layer_norms, make_contenders
+from normbench_cli.experiments.profiling.step_worker import step_job
+from normbench_cli.experiments.profiling.steps import Place
+from normbench_cli.experiments.profiling.workloads import Contenders, Failure, make_contenders, values_at
 from normbench_cli.measure.bytes_moved import moved_bytes, working_set_bytes
 from normbench_cli.measure.cases import LayerCase, calling
 from normbench_cli.measure.peak import Peak, PeakProcess
 from normbench_cli.measure.resident import peak_bytes
 from normbench_cli.measure.solver import reset_solver_statistics, solver_metrics
 from normbench_cli.measure.steadiness import Steadiness, is_noisy
-from normbench_cli.measure.timing import Stopped, Timing, Work, sample_ms, time_interleaved, why_stopped
+from normbench_cli.measure.timing import Prepared, Stopped, Timing, Work, sample_ms, time_interleaved, why_stopped
 
 REFERENCE = "batchnorm"  # the one to which ratios are to be precise
 
@@ -71,8 +73,8 @@ def measure_place(
     with calling(place.case.call) if place.case else nullcontext():
         contenders = make_contenders(plan, place)
         time_contenders(plan, contenders, found, seconds, beat)
-        if plan.memory and place.case:
-            found.peaks = measure_peaks(plan, place.case, contenders, peaks, beat)
+        if plan.memory:
+            found.peaks = measure_peaks(plan, place, contenders, peaks, beat)
     found.failures = contenders.failures
     if place.case:
         find_limit(place.case, contenders, found, roofline)
@@ -119,6 +121,8 @@ def time_contenders(
 
 def named(name: str, work: Work) -> Work:
     """The work, whose errors say whose they are."""
+    if isinstance(work, Prepared):
+        return Prepared(named(name, work.work), named(name, work.prepare))
 
     def call() -> None:
         try:
@@ -130,16 +134,20 @@ def named(name: str, work: Work) -> Work:
 
 
 def measure_peaks(
-    plan: ProfilePlan, case: LayerCase, contenders: Contenders, peaks: PeakProcess, beat: Callable[[], object]
+    plan: ProfilePlan, place: Place, contenders: Contenders, peaks: PeakProcess, beat: Callable[[], object]
 ) -> dict[str, Peak]:
-    """On an accelerator the allocator counts; on a CPU each layer gets a process of its own."""
+    """On an accelerator the allocator counts; on a CPU each contender gets a process of its own."""
     found = {}
-    for norm in layer_norms(plan):
+    for config in plan.configs:
         beat()
-        if plan.device.type == "cpu" and norm in contenders.workloads:
-            found[norm] = peaks.measure(norm, case)
-        elif norm in contenders.workloads:
-            found[norm] = Peak(peak_bytes(contenders.workloads[norm].step, plan.device))
+        if config.norm not in contenders.workloads:
+            continue
+        if plan.device.type != "cpu":
+            found[config.norm] = Peak(peak_bytes(contenders.workloads[config.norm].step, plan.device))
+        elif place.case:
+            found[config.norm] = peaks.measure(config.norm, place.case, values_at(plan, place.case))
+        else:
+            found[config.norm] = peaks.ask(step_job(config, place))
     return found
 
 

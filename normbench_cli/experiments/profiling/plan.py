@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -13,9 +13,13 @@ from normbench_cli import build
 from normbench_cli.build import ResolvedConfig
 from normbench_cli.build.resolution import resolved_amp, with_choices
 from normbench_cli.config import RunConfig, make_config
-from normbench_cli.device import pick_device
+from normbench_cli.device import has_float64, pick_device, takes_flags
 from normbench_cli.errors import UsageError
+from normbench_cli.experiments.profiling.activations import Activations
+from normbench_cli.experiments.profiling.steps import STEPS, Place
 from normbench_cli.measure.cases import CALLS, DTYPES, MEMORY_FORMATS, PASSES, LayerCase
+from normbench_cli.measure.start import STARTS
+from normbench_cli.measure.workloads import SEARCHING
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.spec import suggest
 from normbench_cli.registry.trust import USER
@@ -31,7 +35,8 @@ class ProfilePlan:
 
     cases: with the count with which a network calls its norms so.  rounds: each contender is timed once in each.
     precision: further rounds follow until every ratio is known to this fraction, or until the `seconds` for all
-    comparisons together are over.  memory: whether peaks are measured.
+    comparisons together are over.  memory: whether peaks are measured.  steps, starts: of the model, see `steps.py` and
+    `measure/start.py`.  activations: what the layers are given, if it is not normal data.
     """
 
     configs: tuple[ResolvedConfig, ...]
@@ -41,6 +46,9 @@ class ProfilePlan:
     precision: float | None
     seconds: float
     memory: bool = False
+    steps: tuple[str, ...] = ("train",)
+    starts: tuple[str, ...] = ("warm",)
+    activations: Activations | None = None
 
     @property
     def device(self) -> torch.device:
@@ -49,7 +57,7 @@ class ProfilePlan:
     @property
     def places(self) -> int:
         """How many comparisons are made."""
-        return len(self.cases) + self.model
+        return len(list(places(self)))
 
     @property
     def identity(self) -> list[Any]:
@@ -57,7 +65,21 @@ class ProfilePlan:
         shapes = list(dict.fromkeys(case.shape for case in self.cases))
         labels = [case.label for case in self.cases]
         usual = [LayerCase(shape).label for shape in shapes]
-        return [shapes, self.model, *([labels] if labels != usual else [])]
+        identity: list[Any] = [shapes, self.model, *([labels] if labels != usual else [])]
+        steps = [place.condition for place in places(self) if place.case is None]
+        if steps not in ([], [self.configs[0].model]):
+            identity.append(steps)
+        return [*identity, self.activations.identity] if self.activations else identity
+
+
+def places(plan: ProfilePlan) -> Iterator[Place]:
+    """What is compared: the layers in each case, then the steps of the model."""
+    for case, count in plan.cases.items():
+        yield Place(case=case, count=count, source=plan.activations.source(case.shape) if plan.activations else {})
+    config = plan.configs[0]
+    steps = dict.fromkeys((step, start if step == "train" else "warm") for step in plan.steps for start in plan.starts)
+    for step, start in steps if plan.model else ():
+        yield Place(config.model, step=step, start=start, batch_size=config.batch_size)
 
 
 def plan_profile(
@@ -74,33 +96,47 @@ def plan_profile(
     calls: Sequence[str] = ("layer",),
     passes: Sequence[str] = ("both",),
     memory: bool = False,
+    steps: Sequence[str] = ("train",),
+    starts: Sequence[str] = ("warm",),
+    activations: Activations | None = None,
 ) -> ProfilePlan:
     """A checked plan: the norms, each once, after the references `none` and `batchnorm`.
 
     settings: the other settings of the configurations.  shapes: with counts, if they are those of a network.  only:
     layers, model or both.  dtypes, memory_formats, calls, passes: layers are measured in each combination, see
-    `measure/cases.py`; the memory format is by default that of the setting channels_last.
+    `measure/cases.py`; the memory format is by default that of the setting channels_last.  steps: of the model, see
+    `steps.py`.  starts: of solvers in layers and model, see `measure/start.py`.  activations: what layers are given.
     """
     if only not in ("layers", "model", "both"):
         raise UsageError(f"--only {only} is not known", "give layers, model or both")
     names = dict.fromkeys([*REFERENCES, *map(NORMS.canonical, norms)])
     configs = [make_config({**(settings or {}), "norm": name}, USER) for name in names]
-    for config in configs:
-        if only != "layers" and config.folds:
-            raise UsageError(f"the training step of {config.model} on graphs is not profiled", "give --only layers")
     for option, given, known in (
         ("--dtype", dtypes, DTYPES),
         ("--memory-format", memory_formats, MEMORY_FORMATS),
         ("--call", calls, CALLS),
         ("--pass", passes, PASSES),
+        ("--step", steps, STEPS),
+        ("--start", starts, STARTS),
     ):
         check_words(option, given, known)
+    check_device(pick_device(configs[0].device), dtypes, calls)
     amp, last = resolved_amp(configs[0]), configs[0].channels_last
     formats = memory_formats or ("channels_last" if last else "contiguous",)
     counts = shapes if isinstance(shapes, Mapping) else dict.fromkeys(shapes, 1)
+    data = activations.label if activations else ""
     cases = {
-        LayerCase(shape, dtype, memory_format if len(shape) == 4 else "contiguous", call, timed, amp): counts[shape]
-        for dtype, memory_format, call, timed in product(dtypes, formats, calls, passes)
+        LayerCase(
+            shape,
+            dtype,
+            memory_format if len(shape) == 4 else "contiguous",
+            call,
+            timed,
+            amp,
+            start if timed in SEARCHING else "warm",
+            data,
+        ): counts[shape]
+        for dtype, memory_format, call, timed, start in product(dtypes, formats, calls, passes, starts)
         for shape in counts
     }
     return ProfilePlan(
@@ -111,7 +147,18 @@ def plan_profile(
         precision=precision,
         seconds=seconds,
         memory=memory,
+        steps=tuple(steps),
+        starts=tuple(starts),
+        activations=activations,
     )
+
+
+def check_device(device: torch.device, dtypes: Sequence[str], calls: Sequence[str]) -> None:
+    """Raise for what not every device has."""
+    if "float64" in dtypes and not has_float64(device):
+        raise UsageError(f"--dtype float64: {device} has no float64", "give --dtype float32")
+    if "reduce-overhead" in calls and not takes_flags(device):
+        raise UsageError(f"--call reduce-overhead: {device} has no CUDA graphs", "give --call compiled")
 
 
 def check_words(option: str, given: Sequence[str], known: Mapping[str, Any] | Sequence[str]) -> None:

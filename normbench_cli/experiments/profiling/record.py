@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
 from normbench_cli.build import ResolvedConfig
 from normbench_cli.experiments.details import details_of
 from normbench_cli.experiments.lifecycle import begin_run
+from normbench_cli.experiments.profiling.identity import Identified, profile_fingerprint
 from normbench_cli.experiments.profiling.measure import Measured
-from normbench_cli.experiments.profiling.plan import ProfilePlan
+from normbench_cli.experiments.profiling.own_cost import NONE, step_metrics
 from normbench_cli.measure.ratios import count_outliers
 from normbench_cli.store import Store
 
-HARDWARE = ("device_name", "device", "threads", "versions")  # facts that are part of a profile's identity
 
-
-def begin_contender(config: ResolvedConfig, plan: ProfilePlan, store: Store, facts: dict[str, Any]) -> str:
+def begin_contender(config: ResolvedConfig, plan: Identified, store: Store, facts: dict[str, Any]) -> str:
     """Record a run for a contender.  The hardware is part of a profile's identity."""
     own, details = details_of(config, facts)
-    identity = [own, *plan.identity, {key: facts[key] for key in HARDWARE}]
-    fingerprint = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+    fingerprint = profile_fingerprint(own, config, plan, facts)
     return begin_run(config, store, facts, kind="profile", fingerprint=fingerprint, details=details)
 
 
@@ -43,7 +39,7 @@ def metrics_of(found: Measured, name: str) -> dict[str, float]:
         return {found.failures[name].status: 1.0}
     if name not in found.timings:
         return {}
-    timing, peak = found.timings[name], found.peaks.get(name)
+    timing, peak, place = found.timings[name], found.peaks.get(name), found.place
     optional = {
         "peak_memory_bytes": peak.bytes if peak else None,
         "limit_fraction": found.limit_fraction(name),
@@ -56,6 +52,7 @@ def metrics_of(found: Measured, name: str) -> dict[str, float]:
         **({peak.status: 1.0} if peak and peak.status != "ok" else {}),
         **{metric: value for metric, value in optional.items() if value is not None},
         **found.solver[name],
+        **({} if place.case else step_metrics(timing, found.timings.get(NONE), place.batch_size)),
     }
 
 

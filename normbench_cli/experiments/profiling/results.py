@@ -7,8 +7,9 @@ from itertools import product
 from typing import Any
 
 from normbench_cli.experiments.profiling.measure import Measured
+from normbench_cli.experiments.profiling.own_cost import rate_columns, share_columns
 from normbench_cli.experiments.profiling.plan import REFERENCES
-from normbench_cli.experiments.profiling.workloads import Place
+from normbench_cli.experiments.profiling.steps import Place
 from normbench_cli.measure.ratios import count_outliers, paired_ratio
 from normbench_cli.measure.timing import ratio
 
@@ -18,7 +19,8 @@ Row = dict[str, Any]
 def place_columns(place: Place, device: str, amp: str) -> Row:
     """What every row of a place has."""
     if place.case is None:
-        return {"model": place.model, "dtype": "float32", "amp": amp, "device": device}
+        own = {"step": place.step, "start": place.start, "batch_size": place.batch_size}
+        return {"model": place.model, "dtype": "float32", "amp": amp, "device": device, **own}
     case = place.case
     return {
         "shape": "x".join(map(str, case.shape)),
@@ -28,7 +30,9 @@ def place_columns(place: Place, device: str, amp: str) -> Row:
         "memory_format": case.memory_format,
         "call": case.call,
         "pass": case.timed,
+        "start": case.start,
         "count": place.count,
+        **place.source,
     }
 
 
@@ -38,6 +42,9 @@ def result_rows(found: Measured, shared: Row) -> list[Row]:
     for name, reference in product(found.timings, REFERENCES):
         names = {"contender": name, "reference": reference, **shared}
         rows.append(names | time_row(found, name, reference))
+        if found.place.case is None:
+            rows[-1] |= share_columns(found.timings[name], found.timings.get(reference))
+            rows.append(names | rate_row(found, name, reference))
         rows.append(names | bytes_row("saved_activation_bytes", found.saved, name, reference))
         if name in found.peaks:
             rows.append(names | peak_row(found, name, reference))
@@ -70,6 +77,11 @@ def time_row(found: Measured, name: str, reference: str) -> Row:
         "calibrated": paired_ratio(timing.samples, found.calibrations).median,
         "status": "ok",
     }
+
+
+def rate_row(found: Measured, name: str, reference: str) -> Row:
+    columns = rate_columns(found.timings[name], found.timings.get(reference), found.place.batch_size)
+    return {"metric": "samples_per_s", **columns, "noisy": found.noisy[name], "status": "ok"}
 
 
 def bytes_row(metric: str, values: dict[str, int], name: str, reference: str) -> Row:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from normbench_cli import paths
+from normbench_cli import build, paths
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.lifecycle import Heartbeat, recording_outcome
 from normbench_cli.experiments.profiling.measure import Measured, measure_place
-from normbench_cli.experiments.profiling.plan import ProfilePlan
+from normbench_cli.experiments.profiling.plan import ProfilePlan, places
 from normbench_cli.experiments.profiling.record import begin_contender, end_contender, record_place
 from normbench_cli.experiments.profiling.results import Row, place_columns, result_rows
 from normbench_cli.experiments.profiling.roofline import Roofline
+from normbench_cli.experiments.profiling.step_worker import STEP_WORKER
 from normbench_cli.experiments.profiling.threads import thread_facts
 from normbench_cli.experiments.profiling.totals import total_rows
-from normbench_cli.experiments.profiling.workloads import places
-from normbench_cli.measure.peak import PeakProcess
+from normbench_cli.measure.peak import WORKER, PeakProcess
 from normbench_cli.store import Store
 
 Show = Callable[[list[Row]], object]
@@ -32,17 +33,29 @@ def run_profile(plan: ProfilePlan, store: Store, show: Show = lambda rows: None)
     return profile_contenders(plan, store, show)[1]
 
 
+def peak_process(plan: ProfilePlan) -> PeakProcess:
+    return PeakProcess(STEP_WORKER if plan.model else WORKER)
+
+
 def profile_contenders(
-    plan: ProfilePlan, store: Store, show: Show = lambda rows: None
+    plan: ProfilePlan, store: Store, show: Show = lambda rows: None, peaks: PeakProcess | None = None
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """The recorded run of each norm, and what `run_profile` gives."""
+    """The recorded run of each norm, and what `run_profile` gives.  peaks: one that several profiles share."""
+    with build.flags_of(plan.configs[0]):
+        return profile_as_set(plan, store, show, peaks)
+
+
+def profile_as_set(
+    plan: ProfilePlan, store: Store, show: Show, peaks: PeakProcess | None
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """The same with torch's settings as they are."""
     paths.set_compile_cache()
     facts = environment(plan.device) | thread_facts()
     results: list[Row] = []
     measured: list[Measured] = []
     with (
         recording_outcome(store, lambda run_id: "a profile is not continued: give the command again") as begun,
-        PeakProcess() as peaks,
+        nullcontext(peaks) if peaks else peak_process(plan) as memory,
     ):
         run_ids = {
             config.norm: begun.begin(partial(begin_contender, config, plan, store, facts)) for config in plan.configs
@@ -53,7 +66,7 @@ def profile_contenders(
         for number, place in enumerate(places(plan)):
             started = time.monotonic()
             share = time_left / (plan.places - number)
-            found = measure_place(plan, place, share, heartbeat.beat, roofline, peaks)
+            found = measure_place(plan, place, share, heartbeat.beat, roofline, memory)
             time_left -= min(time.monotonic() - started, share)
             record_place(store, run_ids, found)
             heartbeat.recorded()

@@ -37,7 +37,13 @@ def total_rows(measured: Iterable[Measured]) -> list[Row]:
 
 
 def way_columns(way: Any) -> Row:
-    return {"dtype": way.dtype, "memory_format": way.memory_format, "call": way.call, "pass": way.timed}
+    return {
+        "dtype": way.dtype,
+        "memory_format": way.memory_format,
+        "call": way.call,
+        "pass": way.timed,
+        "start": way.start,
+    }
 
 
 def common_contenders(members: Sequence[Measured]) -> list[str]:

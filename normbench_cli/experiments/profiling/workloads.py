@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 
 import torch
+from torch import Tensor
 
-from normbench_cli import build
-from normbench_cli.build import ResolvedConfig
-from normbench_cli.engine.loop import saved_bytes
-from normbench_cli.engine.step import train_step
 from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.profiling.plan import ProfilePlan
+from normbench_cli.experiments.profiling.steps import Place, step_workload
 from normbench_cli.measure.cases import LayerCase
 from normbench_cli.measure.failures import Status, status_of
 from normbench_cli.measure.workloads import LayerData, Workload, layer_workload
@@ -34,20 +30,6 @@ class Failure:
         return cls(*status_of(error))
 
 
-@dataclass(frozen=True)
-class Place:
-    """A layer case, or the training step of a model; count: how often a network calls its norms so."""
-
-    model: str = ""
-    case: LayerCase | None = None
-    count: int = 1
-
-    @property
-    def condition(self) -> str:
-        """What stands behind the @ of its metrics."""
-        return self.case.label if self.case else self.model
-
-
 @dataclass
 class Contenders:
     """Those that can be timed, and the others, by norm."""
@@ -60,17 +42,28 @@ class Contenders:
         self.failures[name] = Failure.of(error)
 
 
-def places(plan: ProfilePlan) -> Iterator[Place]:
-    for case, count in plan.cases.items():
-        yield Place(case=case, count=count)
-    if plan.model:
-        yield Place(plan.configs[0].model)
-
-
 def make_contenders(plan: ProfilePlan, place: Place) -> Contenders:
     if place.case is None:
-        return Contenders({config.norm: step_workload(config) for config in plan.configs})
-    return layer_contenders(layer_norms(plan), place.case, plan.device)
+        return step_contenders(plan, place)
+    return layer_contenders(layer_norms(plan), place.case, plan.device, values_at(plan, place.case))
+
+
+def values_at(plan: ProfilePlan, case: LayerCase) -> tuple[Tensor, Tensor] | None:
+    """The recorded values of a shape, and those of the batch before; None for normal data."""
+    if plan.activations is None:
+        return None
+    values = plan.activations.values[case.shape]
+    return values.x, values.before
+
+
+def step_contenders(plan: ProfilePlan, place: Place) -> Contenders:
+    found = Contenders()
+    for config in plan.configs:
+        try:
+            found.workloads[config.norm] = step_workload(config, place.step, place.start)
+        except Exception as error:  # for lack of memory, say: the others are measured
+            found.fail(config.norm, error)
+    return found
 
 
 def layer_norms(plan: ProfilePlan) -> list[str]:
@@ -78,11 +71,14 @@ def layer_norms(plan: ProfilePlan) -> list[str]:
     return [config.norm for config in plan.configs if not NORMS.parse_norm(config.norm).weight_norms]
 
 
-def layer_contenders(norms: list[str], case: LayerCase, device: torch.device) -> Contenders:
-    """All get the same data: where tensors lie in memory can make a difference of some per cent."""
+def layer_contenders(
+    norms: list[str], case: LayerCase, device: torch.device, values: tuple[Tensor, Tensor] | None = None
+) -> Contenders:
+    """All get the same data: where tensors lie in memory can make a difference of some per cent.  values: see
+    `LayerData.make`."""
     found = Contenders()
     try:
-        data = LayerData.make(case, device)
+        data = LayerData.make(case, device, values)
     except Exception as error:
         found.failures = dict.fromkeys(norms, Failure.of(error))
         return found
@@ -93,12 +89,3 @@ def layer_contenders(norms: list[str], case: LayerCase, device: torch.device) ->
         except Exception as error:  # a layer may be anybody's; that it cannot be measured is a result
             found.fail(norm, error)
     return found
-
-
-def step_workload(config: ResolvedConfig) -> Workload:
-    """The training step of a whole model on the first batch of its data."""
-    training = build.make_training(config)
-    saved = saved_bytes(training)
-    batch = next(iter(training.train.epoch(1)))
-    training.model.train()
-    return Workload(partial(train_step, training, batch.inputs, batch.labels), saved, training.model)

@@ -90,6 +90,10 @@ class LayerFactory:
         """
         return nn.Sequential(*self._norm_after(features), self.activation())
 
+    def norm_alone(self, features: int) -> nn.Module:
+        """The norm of data away from any operation, wherever it usually stands; the identity if there is none."""
+        return self._norm(features) if self._data_norm else nn.Identity()
+
     def graph_op(
         self, op: Callable[[bool], nn.Module], inputs: int, outputs: int, *, act: bool = True, first: bool = False
     ) -> nn.Module:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import torch.nn.functional as F
@@ -13,18 +14,39 @@ from normbench_cli.models._blocks.pooling import global_avg_pool, subsample
 Option = Literal["A", "B"]
 
 
+@dataclass(frozen=True)
+class Shortcut:
+    """What the shortcuts of a network are.
+
+    option: where the shape changes, stride and zero padding (A) or a 1x1 convolution (B).  normalized: a norm of its
+    own on every shortcut.  behind_act: the shortcut is added to the activated branch, and the sum is not activated.
+    """
+
+    option: Option = "B"
+    normalized: bool = False
+    behind_act: bool = False
+
+
+USUAL = Shortcut()
+
+
 class ResidualBlock(nn.Module):
-    """act(branch(x) + shortcut(x)).  A block of a given width has `expansion` times as many output channels."""
+    """act(branch(x) + shortcut(x)), or act(branch(x)) + shortcut(x) with `behind_act`.  A block of a given width has
+    `expansion` times as many output channels."""
 
     expansion = 1
 
-    def __init__(self, branch: nn.Module, shortcut: nn.Module, act: nn.Module) -> None:
+    def __init__(self, branch: nn.Module, shortcut: nn.Module, act: nn.Module, behind_act: bool = False) -> None:
         super().__init__()
         self.branch = branch
         self.shortcut = shortcut
         self.act = act
+        self.behind_act = behind_act
 
     def forward(self, x: Tensor) -> Tensor:
+        if self.behind_act:
+            joined: Tensor = self.act(self.branch(x)) + self.shortcut(x)
+            return joined
         y: Tensor = self.act(self.branch(x) + self.shortcut(x))
         return y
 
@@ -32,14 +54,15 @@ class ResidualBlock(nn.Module):
 class BasicBlock(ResidualBlock):
     """Two 3x3 convolutions beside a shortcut."""
 
-    def __init__(self, layers: LayerFactory, inputs: int, width: int, stride: int, option: Option = "B") -> None:
+    def __init__(self, layers: LayerFactory, inputs: int, width: int, stride: int, shortcut: Shortcut = USUAL) -> None:
         super().__init__(
             nn.Sequential(
                 layers.conv_norm_act(inputs, width, 3, stride),
                 layers.conv_norm_act(width, width, 3, act=False),
             ),
-            make_shortcut(layers, inputs, width, stride, option),
+            make_shortcut(layers, inputs, width, stride, shortcut),
             layers.activation(),
+            shortcut.behind_act,
         )
 
 
@@ -48,7 +71,7 @@ class Bottleneck(ResidualBlock):
 
     expansion = 4
 
-    def __init__(self, layers: LayerFactory, inputs: int, width: int, stride: int, option: Option = "B") -> None:
+    def __init__(self, layers: LayerFactory, inputs: int, width: int, stride: int, shortcut: Shortcut = USUAL) -> None:
         outputs = width * self.expansion
         super().__init__(
             nn.Sequential(
@@ -56,8 +79,9 @@ class Bottleneck(ResidualBlock):
                 layers.conv_norm_act(width, width, 3, stride),
                 layers.conv_norm_act(width, outputs, 1, act=False),
             ),
-            make_shortcut(layers, inputs, outputs, stride, option),
+            make_shortcut(layers, inputs, outputs, stride, shortcut),
             layers.activation(),
+            shortcut.behind_act,
         )
 
 
@@ -73,13 +97,17 @@ class PadShortcut(nn.Module):
         return F.pad(subsample(x, self.stride), (0, 0, 0, 0, self.extra // 2, self.extra - self.extra // 2))
 
 
-def make_shortcut(layers: LayerFactory, inputs: int, outputs: int, stride: int, option: Option) -> nn.Module:
-    """The identity; if the shape changes, `PadShortcut` (A) or a 1x1 convolution (B)."""
-    if stride == 1 and inputs == outputs:
-        return nn.Identity()
-    if option == "A":
-        return PadShortcut(stride, outputs - inputs)
-    return layers.conv_norm_act(inputs, outputs, 1, stride, act=False)
+def make_shortcut(layers: LayerFactory, inputs: int, outputs: int, stride: int, shortcut: Shortcut) -> nn.Module:
+    """The identity; if the shape changes, `PadShortcut` (A) or a 1x1 convolution (B); each with a norm if asked for."""
+    path: nn.Module = nn.Identity()
+    if (stride, inputs) != (1, outputs):
+        is_padded = shortcut.option == "A"
+        path = (
+            PadShortcut(stride, outputs - inputs)
+            if is_padded
+            else layers.conv_norm_act(inputs, outputs, 1, stride, act=False)
+        )
+    return nn.Sequential(path, layers.norm_alone(outputs)) if shortcut.normalized else path
 
 
 class ResNet(nn.Module):
@@ -96,7 +124,7 @@ class ResNet(nn.Module):
         widths: tuple[int, ...],
         depths: tuple[int, ...],
         num_classes: int,
-        option: Option = "B",
+        shortcut: Shortcut = USUAL,
     ) -> None:
         super().__init__()
         self.stem = stem
@@ -106,7 +134,7 @@ class ResNet(nn.Module):
             blocks = nn.Sequential()
             for number in range(depth):
                 stride = 2 if stage > 0 and number == 0 else 1
-                blocks.append(block(layers, inputs, width, stride, option))
+                blocks.append(block(layers, inputs, width, stride, shortcut))
                 inputs = width * block.expansion
             self.stages.append(blocks)
         self.classifier = layers.classifier(inputs, num_classes)

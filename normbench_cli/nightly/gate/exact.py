@@ -30,12 +30,12 @@ class ExactTrack:
             return False
         return one == other or abs(one - other) <= self.policy.smallest(other if math.isfinite(other) else 0.0)
 
-    def wants(self, value: float, again: Sequence[float]) -> bool:
-        """Whether the night has to be measured again: once is enough."""
+    def wants(self, value: float, again: Sequence[float], noise: float = 1.0) -> bool:
+        """Whether the night has to be measured again: once is enough.  noise: as of Track."""
         expected = self.reference if self.raised is None else self.raised
         return not again and expected is not None and not self._same(value, expected)
 
-    def add(self, value: float, again: Sequence[float]) -> Verdict:
+    def add(self, value: float, again: Sequence[float], noise: float = 1.0) -> Verdict:
         """Take a night's value and repetitions; what they mean."""
         index, self.count = self.count, self.count + 1
         if self.reference is None:

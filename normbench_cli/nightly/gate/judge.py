@@ -62,15 +62,27 @@ def judge(series: Series, minimum_effects: MinimumEffects = None) -> Finding:
 
 
 def changes(series: Series, minimum_effects: MinimumEffects = None) -> list[Change]:
-    """All changes of level that the gate confirmed in a series, oldest first."""
+    """All changes of level that the gate confirmed in a series and did not withdraw, oldest first."""
     verdicts = replay(series, minimum_effects)
     found = []
+    for night in turns(verdicts):
+        verdict = verdicts[night]
+        index = _dated(series, verdicts, night)
+        before, after = series.points[max(0, index - 1)], series.points[index]
+        worse = verdict.status == "regression" and not verdict.known
+        found.append(Change(after.day, before.revision, after.revision, worse))
+    return found
+
+
+def turns(verdicts: Sequence[Verdict]) -> list[int]:
+    """The nights in which a change of level was confirmed, without regressions that were withdrawn later."""
+    found: list[int] = []
     for night, verdict in enumerate(verdicts):
         if verdict.changed:
-            index = _dated(series, verdicts, night)
-            before, after = series.points[max(0, index - 1)], series.points[index]
-            worse = verdict.status == "regression" and not verdict.known
-            found.append(Change(after.day, before.revision, after.revision, worse))
+            found.append(night)
+        elif verdict.status == "withdrawn":
+            while found and (verdicts[found[-1]].start or 0) >= (verdict.start or 0):
+                found.pop()
     return found
 
 
@@ -81,12 +93,12 @@ def _dated(series: Series, verdicts: Sequence[Verdict], night: int) -> int:
     """
     start = verdicts[night].start
     assert start is not None
-    if series.measurement.exact:
+    if series.measurement.exact or verdicts[night].status == "withdrawn":
         return start
-    own = next(n for n in range(start, night + 1) if verdicts[n].changed and verdicts[n].start == start)
-    turns = [n for n, verdict in enumerate(verdicts) if verdict.changed]
-    begin = max((verdicts[n].start or 0 for n in turns if n < own), default=0)
-    end = min((n for n in turns if n > own), default=len(verdicts))
+    changed = turns(verdicts[: night + 1])
+    own = next(n for n in changed if verdicts[n].start == start)
+    begin = max((verdicts[n].start or 0 for n in changed if n < own), default=0)
+    end = min((n for n, verdict in enumerate(verdicts) if verdict.changed and n > own), default=len(verdicts))
     estimates = [reading(point, series.measurement).estimate for point in series.points[:end]]
     return first_night(estimates, start, begin)
 
@@ -95,6 +107,6 @@ def _as_measured(series: Series, band: Band | None) -> tuple[float, float, float
     """low, expected, high in the metric's own direction."""
     if band is None or not math.isfinite(band.expected):
         return math.nan, math.nan, math.nan
-    if series.measurement.higher_is_better:
-        return -band.high, -band.expected, -band.low
-    return band.low, band.expected, band.high
+    tonight = series.points[-1].day_effect
+    low, expected, high = band.low * tonight, band.expected * tonight, band.high * tonight
+    return (-high, -expected, -low) if series.measurement.higher_is_better else (low, expected, high)

@@ -15,7 +15,7 @@ FEWEST_NIGHTS = 3
 
 # Half the width of the band in robust standard deviations.  It is narrow because leaving it is no alarm: it only asks
 # for repeated measurements.  A 10 % slowdown under 3 % noise must leave it on most nights.
-BAND = 1.1
+BAND = 0.8
 
 # A band of n nights is wider by the factor 1 + (NARROWS / n)^2: neither its middle nor its width is known exactly.
 NARROWS = 5.0
@@ -24,35 +24,71 @@ NARROWS = 5.0
 # is too often too small by chance.
 USUAL_WEIGHT = 5.0
 
-# Repeated measurements that settle a suspicion, and how many of them must lie outside of the band.  Counting them
-# needs no estimate of the night's own noise: where the noise is three times the usual, values lie outside easily, but
-# not eight of nine, and the median of them not twice as far out as the edge.
-REMEASUREMENTS = 9
-AGREE = 8
-FAR = 2.4
+# Repeated measurements of a night that settle most suspicions, and how many there are at most on a noisy night.
+ENOUGH = 9
+REMEASUREMENTS = 15
 
-# With fewer, or less far out, the night counts in part: a second such night among the last three makes a regression.
-# Noisy nights are one in ten, so two of three are rare.  After such a night the next ones are measured again anyway.
-AGREE_IN_PART = 6
+# The first repetitions decide whether the others are worth their time: the median must lie outside of the band.  They
+# are enough if all lie outside by eight times half its width.
+FIRST_REMEASUREMENTS = 3
+VERY_FAR = 8.0
+
+# A change must exceed so many standard deviations of chance: of the night's median and of what is expected.  With 54
+# noisy measurements one night in a hundred would have a false alarm by chance at 3.6 if the noise were known exactly.
+CERTAIN_DEVIATIONS = 4.0
+
+# And so many times the smallest change that counts, so that what is expected may be off by a drift that the band lags
+# behind: several nights together, and one night alone.
+BEYOND = 1.4
+BEYOND_ALONE = 1.6
+
+# With fewer the night counts in part: several of the last three nights together must exceed as much.  After such a
+# night the next ones are measured again anyway.
 NIGHTS_TOGETHER = 3
 
-# The first repetitions decide whether the others are worth their time: two of three must lie outside.  And three are
-# enough if all lie outside by four times the width of the band.
-FIRST_REMEASUREMENTS = 3
-FIRST_AGREE = 2
-VERY_FAR = 4.0
+# The variance of a median over that of one value, times their number (of a normal distribution: pi / 2).
+MEDIAN_VARIANCE = 1.57
+
+# The noise of a night is estimated from its repetitions, and from the usual noise as if so many more had shown it.
+NOISE_WEIGHT = 6.0
+
+# A night that was measured again weighs more in what is expected, by its smaller variance, up to this.
+HEAVIEST = 4.0
+
+# Nights differ by more than repetitions within a night only where their noise exceeds it by this factor: both are
+# estimates.  The rest is not averaged out by repetitions.
+SAME_NOISE = 2.0
+
+# A new regression is on trial: measured again every night until the log-likelihood ratio of the raised level to the
+# expected one reaches SETTLED.  Below CERTAIN it is over: withdrawn while on trial, gone afterwards.  A
+# regression is rare, one in some thousand measurements and nights, so that e^7 only makes it about as likely as not.
+SETTLED = 16.0
+CERTAIN = 7.0
+
+# The raised level is thought to be at least so many times the smallest change that counts away.
+LEAST_RAISED = 2.25
 
 # Nights in a row outside of the band that count without any repeated measurement (there was no time for them).
 NIGHTS_IN_A_ROW = 5
 
-# Where repeated measurements agree better with each other than nights do, they say nothing about what differs between
-# nights.  The change must then exceed so many standard deviations of nights.
-BETWEEN_NIGHTS = 4.0
+# Controls whose repetitions lie so many times as far out as the edge of their band show a disturbed machine.
+FAR = 2.4
+
+# What a night does to all times alike is their common deviation from their last nights.  Fewer times do not tell.  It
+# may be twice what such effects usually are, and never more than 3 %, so that a change of the code that slows all
+# times is seen.
+FEWEST_TIMES = 8
+USUAL_DAY_EFFECTS = 2.0
+LARGEST_DAY_EFFECT = 0.03
+
+# The spread of those deviations shows a noisy night: from so many times the usual spread on, which chance alone rarely
+# reaches with ten times or more.
+NOISY = 1.6
 
 # A drift too slow for the band, which follows it: the median of the last nights against that of the first ones, in
 # multiples of the smallest change that counts.
 CREEP_NIGHTS = 10
-CREEP = 2.0
+CREEP = 2.5
 
 
 @dataclass(frozen=True)

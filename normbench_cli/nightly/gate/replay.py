@@ -18,10 +18,11 @@ MinimumEffects = Mapping[Kind, float] | None
 
 @dataclass(frozen=True)
 class Reading:
-    """A point, oriented so that more is worse; what is not a finite number is infinitely bad."""
+    """A point without its day effect, so that more is worse; what is not a finite number is infinitely bad."""
 
     value: float
     again: tuple[float, ...]
+    noise: float = 1.0
 
     @property
     def estimate(self) -> float:
@@ -35,8 +36,8 @@ def worse_is_more(value: float, measurement: Measurement) -> float:
 
 
 def reading(point: Point, measurement: Measurement) -> Reading:
-    again = tuple(worse_is_more(value, measurement) for value in point.again)
-    return Reading(worse_is_more(point.value, measurement), again)
+    again = tuple(worse_is_more(value / point.day_effect, measurement) for value in point.again)
+    return Reading(worse_is_more(point.value / point.day_effect, measurement), again, point.noise)
 
 
 def track_of(measurement: Measurement, minimum_effects: MinimumEffects = None) -> Track | ExactTrack:
@@ -47,7 +48,7 @@ def track_of(measurement: Measurement, minimum_effects: MinimumEffects = None) -
 def replay(series: Series, minimum_effects: MinimumEffects = None) -> list[Verdict]:
     track = track_of(series.measurement, minimum_effects)
     readings = (reading(point, series.measurement) for point in series.points)
-    return [track.add(night.value, night.again) for night in readings]
+    return [track.add(night.value, night.again, night.noise) for night in readings]
 
 
 def wants_repetition(series: Series, minimum_effects: MinimumEffects = None) -> bool:
@@ -55,5 +56,5 @@ def wants_repetition(series: Series, minimum_effects: MinimumEffects = None) -> 
     track = track_of(series.measurement, minimum_effects)
     *earlier, last = (reading(point, series.measurement) for point in series.points)
     for night in earlier:
-        track.add(night.value, night.again)
-    return track.wants(last.value, last.again)
+        track.add(night.value, night.again, night.noise)
+    return track.wants(last.value, last.again, last.noise)

@@ -20,6 +20,9 @@ def reason(series: Series, verdict: Verdict, start: int | None) -> str:
         return _suspected(last, exact=series.measurement.exact)
     if verdict.status == "fine":
         return f"outside at first, but not when measured {_times(last)} more" if verdict.refuted else ""
+    if verdict.status == "withdrawn":
+        since = "" if start is None else f"; it was reported since {series.points[start].day}"
+        return f"withdrawn: not confirmed on {last.day}{since}"
     if verdict.status == "improvement":
         return _improved(last, verdict)
     return _regressed(series, verdict, start)

@@ -15,7 +15,7 @@ from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, 
 COLUMNS = ("day", "suite", "verdict", "measured", "regressions", "improved", "muted", "missing", "minutes", "commit")
 TONES: dict[str, Tone] = {"regression": "bad", "fine": "good", "incomplete": "doubtful", "nothing measured": "doubtful"}
 TRENDS = 6  # of each suite
-SOONER = {"regression": 0, "improvement": 1, "suspected": 2}
+SOONER = {"regression": 0, "improvement": 1, "withdrawn": 2, "suspected": 3}
 
 
 def index_document(nights: Sequence[ReadNight], pages: Mapping[str, str], head: Mapping[str, str]) -> Document:

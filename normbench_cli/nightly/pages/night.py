@@ -15,7 +15,7 @@ from normbench_cli.reporting.document import Document, Figure, Paragraph, Table
 
 Block = Table | Figure | Paragraph
 KINDS = ("time", "accuracy", "memory", "solver")  # which of a cell's measurements its plot shows: the first of these
-CHANGED: tuple[Status, ...] = ("regression", "improvement", "suspected")
+CHANGED: tuple[Status, ...] = ("regression", "improvement", "withdrawn", "suspected")
 PLOTTED = 8  # changed measurements with a plot of their own
 
 
@@ -71,13 +71,15 @@ def blocks_of(
 
 
 def changed_blocks(verdict: Verdict, found: Mapping[str, History], stem: str) -> Iterator[Block]:
-    """Regressions, improvements, and what was outside its band but was not confirmed, with their plots."""
-    regressions, better, doubtful = map(verdict.of, CHANGED)
+    """Regressions, improvements, regressions withdrawn, and what was not confirmed, with their plots."""
+    regressions, better, withdrawn, doubtful = map(verdict.of, CHANGED)
     if regressions:
         yield tables.changed_table("Regressions", regressions)
         yield from next_steps(verdict.suite_file or verdict.suite, regressions)
     if better:
         yield tables.changed_table("Improvements", better)
+    if withdrawn:
+        yield tables.changed_table("Withdrawn", withdrawn, ["Reported by earlier nights, not confirmed by later ones."])
     if doubtful:
         yield tables.changed_table(
             "Outside the band, not confirmed", doubtful, ["Nothing is concluded from one measurement."]

@@ -14,7 +14,7 @@ from normbench_cli.reporting.document import Cell, Table, Tone
 
 CHANGED_COLUMNS = ("measurement", "value", "band", "change", "since", "between commits", "measured again", "why")
 ALL_COLUMNS = ("cell", "metric", "status", "value", "band", "change", "last nights")
-TONES: dict[str, Tone] = {"regression": "bad", "improvement": "good", "suspected": "doubtful"}
+TONES: dict[str, Tone] = {"regression": "bad", "improvement": "good", "suspected": "doubtful", "withdrawn": "good"}
 FEW_NAMES = 6  # measurements that a row names one by one
 SHORT = 9  # characters of a commit
 

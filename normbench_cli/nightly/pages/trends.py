@@ -17,7 +17,7 @@ from normbench_cli.reporting.plots.sparkline import sparkline
 
 NIGHTS = 90  # the last ones, which a plot shows
 SPARKS = 30  # the last ones, which a sparkline shows
-REMARKED = ("regression", "improvement", "suspected")
+REMARKED = ("regression", "improvement", "withdrawn", "suspected")
 INTERVAL = "band: what the night was compared with"
 History = Sequence[tuple[NightSummary, Judged]]  # of one measurement, oldest first
 
@@ -95,6 +95,6 @@ def changes(history: History) -> list[str]:
     found = []
     for status, nights in groupby(history, key=lambda pair: pair[1].finding.status):
         since = list(nights)[-1][1].finding.since
-        if status in REMARKED and since and since > history[0][0].day:
+        if status in REMARKED and status != "withdrawn" and since and since > history[0][0].day:
             found.append(since.isoformat())
     return list(dict.fromkeys(found))

@@ -28,7 +28,8 @@ class PhiRange(NamedTuple):
     def raw(self, phi: float, channels: int, computed_in: torch.dtype) -> Tensor:
         """The raw value of a phi inside the range, for each channel."""
         fraction = (phi - self.low) / (self.high - self.low)
-        return torch.full((channels,), fraction, dtype=computed_in).logit().to(torch.get_default_dtype())
+        raw = torch.full((channels,), fraction, dtype=computed_in, device="cpu").logit()  # elsewhere may be no float64
+        return raw.to(torch.get_default_device(), torch.get_default_dtype())
 
 
 class LearnsPhiModule(nn.Module):

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from normbench_cli.device import back_from_float64, in_float64
 from normbench_cli.norms._compile_policy import reads_without_sync
 from normbench_cli.norms._ggm.solver import (
     ACCURACY,
@@ -111,36 +112,40 @@ class _Median(torch.autograd.Function):
         iterations: int | None,
         start: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        exponent = constant_phi if phi is None else phi.double().clamp_min(SMALLEST_PHI)
+        exponent = constant_phi if phi is None else in_float64(phi).clamp_min(SMALLEST_PHI)
         assert exponent is not None
+        wide = in_float64(x)
         state, _, _, floor = solve_columns(
-            x.double(),
+            wide,
             exponent,
-            None if start is None else start.double(),
+            None if start is None else in_float64(start),
             ACCURACY[torch.float64],
             MAX_STEPS if iterations is None else iterations,
             plain=iterations is not None,
-            stop_early=reads_without_sync(x),
+            stop_early=reads_without_sync(wide),
         )
         ctx.save_for_backward(x, phi, state.y, floor)
         ctx.constant_phi = constant_phi
-        ctx.mark_non_differentiable(state.iterations, state.done, state.error)
-        return state.y.to(x.dtype), state.iterations, state.done, state.error
+        iterations_done, done, error = (
+            back_from_float64(each, x.device) for each in (state.iterations, state.done, state.error)
+        )
+        ctx.mark_non_differentiable(iterations_done, done, error)
+        return state.y.to(x), iterations_done, done, error
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         x, phi, mu, floor = ctx.saved_tensors
-        exponent = ctx.constant_phi if phi is None else phi.double().clamp_min(SMALLEST_PHI)
-        d = x.double() - mu
+        exponent = ctx.constant_phi if phi is None else in_float64(phi).clamp_min(SMALLEST_PHI)
+        d = in_float64(x) - mu
         distance = torch.maximum(d.abs(), floor)
         unit = distance.amax(0)
         w = weights(distance, exponent, unit)
-        dmu_per_weight = grad.double() / w.sum(0)
+        dmu_per_weight = in_float64(grad) / w.sum(0)
         dphi = None
         if phi is not None:
-            dphi = (dmu_per_weight * (d * w * (distance / unit).log()).sum(0) / (exponent - 1)).to(phi.dtype)
-        return (w * dmu_per_weight).to(x.dtype), dphi, None, None, None
+            dphi = (dmu_per_weight * (d * w * (distance / unit).log()).sum(0) / (exponent - 1)).to(phi)
+        return (w * dmu_per_weight).to(x), dphi, None, None, None
 
 
 class _MidPoint(torch.autograd.Function):

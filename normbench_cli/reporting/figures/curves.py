@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pandas as pd
-from sqlalchemy import select
 
 from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting.curves import by_epoch, by_step, curve_names, curve_points
 from normbench_cli.reporting.document import Figure
+from normbench_cli.reporting.epoch_ends import TIME, epoch_ends
 from normbench_cli.reporting.figures.groups import group_options, labels_of
 from normbench_cli.reporting.figures.query import PlotQuery
 from normbench_cli.reporting.query import NothingMeasured
 from normbench_cli.reporting.selection import Selection
 from normbench_cli.store import Store
 from normbench_cli.store.queries import metrics_frame
-from normbench_cli.store.rows import unpack
-from normbench_cli.store.schema import SeriesChunk
 
 USUAL = (
     *("test/accuracy", "validation/accuracy", "train/loss", "phi/mean", "solver/iterations_mean", "weights/l2"),
     *("bn/gamma2_minus_sigma2", "bn/beta_minus_mu"),
 )
-TIME = "step_time_ms"  # the series that says how long each step of a training took
 
 
 def make_curves(store: Store, selection: Selection, plot: PlotQuery) -> Iterator[Figure]:
@@ -67,13 +64,3 @@ def at_seconds(store: Store, runs: pd.DataFrame, points: pd.DataFrame) -> pd.Dat
         raise NothingMeasured(f"no finished run has recorded the time of its steps ({TIME})", "leave out by=seconds")
     mean = times.groupby(["group", "at"], as_index=False)["seconds"].mean()
     return points.merge(mean, on=["group", "at"]).drop(columns="at").rename(columns={"seconds": "at"})
-
-
-def epoch_ends(store: Store, run_id: str) -> pd.DataFrame:
-    """Columns at (the epoch), seconds: how long the run had trained at the end of each epoch, without evaluation."""
-    columns = (SeriesChunk.epoch, SeriesChunk.data)
-    query = select(*columns).where(SeriesChunk.run_id == run_id, SeriesChunk.name == TIME).order_by(SeriesChunk.id)
-    with store.reading() as session:
-        chunks = [(epoch, sum(unpack(data)) / 1000) for epoch, data in session.execute(query)]
-    times = pd.DataFrame(chunks, columns=["at", "seconds"]).groupby("at", as_index=False)["seconds"].sum()
-    return times.assign(seconds=times["seconds"].cumsum())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from normbench_cli.reporting.document import Figure
+from normbench_cli.reporting.figures.convergence import make_convergence
 from normbench_cli.reporting.figures.curves import make_curves
 from normbench_cli.reporting.figures.profiles import make_ratios
 from normbench_cli.reporting.figures.query import PlotQuery
@@ -23,6 +24,7 @@ MAKE: dict[str, Callable[[Store, Selection, PlotQuery], Iterator[Figure]]] = {
     "critical_difference": make_ranks,
     "trend": make_trends,
     "bars": make_bars,
+    "convergence": make_convergence,
 }
 
 

@@ -30,11 +30,11 @@ def make_ratios(store: Store, selection: Selection, plot: PlotQuery) -> Iterator
         raise NothingMeasured("--plot ratios shows profiles, and none is selected", "add --kind profile")
     runs = runs.assign(session=sessions(store, runs["id"].tolist()))
     labels, rows = labels_of(selection), list[dict[str, Any]]()
-    for _, together in runs.groupby("session", sort=False):
+    for _, together in runs.groupby(["session", "batch_size"], sort=False, dropna=False):
         base = together[together["norm"] == reference]
         for run in together.itertuples():
             if len(base) and run.norm != reference:
-                rows += place_ratios(store, run.id, str(base["id"].iloc[0]), labels[run.group])
+                rows += place_ratios(store, run.id, base["id"].tolist(), labels[run.group])
     if not rows:
         norms = ", ".join(sorted(set(runs["norm"])))
         raise NothingMeasured(
@@ -52,10 +52,15 @@ def sessions(store: Store, run_ids: Sequence[str]) -> list[tuple[Any, ...]]:
     return [found[run_id] for run_id in run_ids]
 
 
-def place_ratios(store: Store, run_id: str, reference_id: str, group: str) -> Iterator[dict[str, Any]]:
-    """A row a shape or model that both runs measured in as many rounds."""
+def place_ratios(store: Store, run_id: str, reference_ids: Sequence[str], group: str) -> Iterator[dict[str, Any]]:
+    """A row a shape or model that the run and one of the references measured in as many rounds.
+
+    A sweep has a reference for each value.
+    """
+    of_reference = {name: one for one in reversed(reference_ids) for name in series_names(store, one)}
     for name in series_names(store, run_id):
         metric, _, place = name.partition("@")
+        reference_id = of_reference.get(name, reference_ids[0])
         own, base = (series(store, one, name).to_numpy("float64") for one in (run_id, reference_id))
         if metric == TIME and len(own) == len(base) > 0:
             ratio, low, high = paired_ratio(own, base)

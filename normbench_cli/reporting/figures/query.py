@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import split_spec, suggest
-from normbench_cli.reporting.plots import KINDS
 
 OPTIONS = {  # of each kind: the options it takes
     "curve": ("by",),
@@ -17,6 +16,7 @@ OPTIONS = {  # of each kind: the options it takes
     "critical_difference": ("across",),
     "trend": (),
     "bars": ("part",),
+    "convergence": (),
 }
 AXES_OF_CURVES = ("epoch", "step", "seconds")
 
@@ -39,8 +39,8 @@ class PlotQuery:
 def parse_plot(text: str, metrics: Sequence[str] = ()) -> PlotQuery:
     """``curve:by=step`` -> its kind and options, checked."""
     kind, options = split_spec(text)
-    if kind not in KINDS:
-        raise UsageError(f"--plot {kind} is not a kind of plot", suggest(kind, list(KINDS)))
+    if kind not in OPTIONS:  # the other kinds are drawn by what measures them
+        raise UsageError(f"--plot {kind} is not a kind of plot", suggest(kind, list(OPTIONS)))
     for name in options:
         if name not in OPTIONS[kind]:
             do = f"it takes {' and '.join(OPTIONS[kind])}" if OPTIONS[kind] else "it takes none"

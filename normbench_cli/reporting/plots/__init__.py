@@ -10,6 +10,10 @@ columns its points need and what options it takes:
     critical_difference   mean ranks over data sets, and which of them a test cannot tell apart
     trend                 a measurement from night to night
     bars                  a measurement of each group
+    sensitivity           the score of a tuning's trials against a setting
+    expected_best         the best score that a number of trials is expected to find
+    survival              the share of runs that have reached a score, by steps or seconds
+    convergence           the error of a solver against passes over the data
 
 Plots have the width of one column of a paper and colors that color-blind readers can tell apart.
 matplotlib loads with the first plot.
@@ -29,7 +33,10 @@ if TYPE_CHECKING:
 
     from normbench_cli.reporting.plots.drawing import Drawing
 
-KINDS = ("curve", "pareto", "strength", "ratios", "critical_difference", "trend", "bars")
+KINDS = (
+    *("curve", "pareto", "strength", "ratios", "critical_difference", "trend", "bars"),
+    *("sensitivity", "expected_best", "survival", "convergence"),
+)
 
 
 def draw(figure: Figure) -> matplotlib.figure.Figure:

@@ -7,7 +7,19 @@ from collections.abc import Callable
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting.document import Figure
-from normbench_cli.reporting.plots import bars, critical_difference, curve, pareto, ratios, strength, trend
+from normbench_cli.reporting.plots import (
+    bars,
+    convergence,
+    critical_difference,
+    curve,
+    expected_best,
+    pareto,
+    ratios,
+    sensitivity,
+    strength,
+    survival,
+    trend,
+)
 from normbench_cli.reporting.plots.drawing import Drawing, plot_style
 
 DRAW: dict[str, Callable[[Figure], Drawing]] = {
@@ -18,6 +30,10 @@ DRAW: dict[str, Callable[[Figure], Drawing]] = {
     "critical_difference": critical_difference.draw,
     "trend": trend.draw,
     "bars": bars.draw,
+    "sensitivity": sensitivity.draw,
+    "expected_best": expected_best.draw,
+    "survival": survival.draw,
+    "convergence": convergence.draw,
 }
 
 

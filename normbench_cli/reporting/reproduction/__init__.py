@@ -1,8 +1,10 @@
 """The verdict on suites: published numbers beside ours, and the papers' claims.
 
-cells.py      what the runs of each cell measured, without a look at the published numbers
-compare.py    a measured cell against the published one
-figures.py    the curves of suites that are figures
-records.py    the numbers for CSV, JSON and parquet
-document.py   all of it as a `Document`
+cells.py       what the runs of each cell measured, without a look at the published numbers
+compare.py     a measured cell against the published one
+figures.py     the curves of suites that are figures
+run_times.py   how long the recorded runs took
+still_open.py  which runs of the papers' protocol are missing, and the hours that they take
+records.py     the numbers for CSV, JSON and parquet
+document.py    all of it as a `Document`
 """

@@ -10,12 +10,15 @@ from normbench_cli.reporting.claims.judgement import nothing
 from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
 from normbench_cli.reporting.head import make_head
 from normbench_cli.reporting.reproduction.cells import Measured, measure_cells
-from normbench_cli.reporting.reproduction.compare import compare, number
+from normbench_cli.reporting.reproduction.compare import NO_NUMBER, compare, number
 from normbench_cli.reporting.reproduction.figures import make_figures
 from normbench_cli.reporting.reproduction.records import Row, claim_records, records_of
+from normbench_cli.reporting.reproduction.run_times import RunTimes, mean_time, run_times
+from normbench_cli.reporting.reproduction.still_open import open_records, open_table, still_open
 from normbench_cli.reporting.run_details import run_details
 from normbench_cli.store import Store
-from normbench_cli.store.queries import runs_frame
+from normbench_cli.store.metric_names import cautions
+from normbench_cli.store.queries import environment_facts, runs_frame
 from normbench_cli.suites import Claim, Place, Published, Scale, Suite
 from normbench_cli.suites import claims as all_claims
 from normbench_cli.suites.suite import Cell as SuiteCell
@@ -25,8 +28,13 @@ SCALES = {
     "short": "the paper's grid on a shortened schedule: {fraction:g} of its length",
     "smoke": "stand-ins for data and networks, a few steps: nothing here says anything about the paper",
 }
+SCALES_OF_NO_PAPER = {
+    "full": "the settings as they are written",
+    "short": "a schedule that is shortened to {fraction:g} of its length",
+    "smoke": "stand-ins for data and networks, a few steps",
+}
 LONGEST_REMARK = 20  # characters; longer ones stand below the table, once
-COLUMNS = ("row", "column", "published", "ours", "difference", "in sd", "n", "faithful", "remark")
+COLUMNS = ("row", "column", "published", "ours", "difference", "in sd", "n", "s a run", "faithful", "remark")
 CLAIM_COLUMNS = ("claim", "where", "verdict", "test", "n")
 
 
@@ -45,18 +53,27 @@ def make_document(
     judged = judge_claims(store, suites, scale, recorded)
     ids = list(dict.fromkeys(recorded.values()))
     frame = runs_frame(store)
+    times = run_times(frame[frame["id"].isin(ids)])
+    facts = environment_facts(store, ids)
+    devices = sorted({str(one["device_name"]) for one in facts if one.get("device_name")})
     blocks: list[Table | Figure | Paragraph] = []
     for suite in suites:
-        blocks.append(suite_table(suite, scale, rows[suite.name], missing))
+        blocks.append(suite_table(suite, scale, rows[suite.name], missing, times))
         blocks += make_figures(store, suite, recorded)
     if judged:
         blocks.append(claims_table(judged, scale))
+    if found := still_open(suites, scale, recorded, times):
+        blocks.append(open_table(found, devices))
     return Document(
         title="Reproduction: " + ", ".join(suite.name for suite in suites),
         head=make_head(store, frame[frame["id"].isin(ids)]) if ids else {},
         blocks=blocks,
         runs=run_details(store, ids) if details else {},
-        records=[*records_of(rows, scale), *claim_records(judged, scale)],
+        records=[
+            *records_of(rows, scale, times),
+            *claim_records(judged, scale),
+            *open_records(found, scale, devices),
+        ],
     )
 
 
@@ -66,7 +83,9 @@ def compared_rows(suite: Suite, measured: Mapping[tuple[str, str, str], Measured
         yield cell, found, compare(found, cell.published)
 
 
-def suite_table(suite: Suite, scale: Scale, rows: Sequence[Row], missing: Mapping[Place, str]) -> Table:
+def suite_table(
+    suite: Suite, scale: Scale, rows: Sequence[Row], missing: Mapping[Place, str], times: RunTimes
+) -> Table:
     place = ", ".join(filter(None, (suite.paper, suite.place)))
     cells = [cell for cell, _, _ in rows]
     reasons = dict.fromkeys(reason for cell in cells for reason in reasons_of(suite, scale, cell, missing))
@@ -76,7 +95,7 @@ def suite_table(suite: Suite, scale: Scale, rows: Sequence[Row], missing: Mappin
         title=f"{suite.name}: {suite.title}" + (f" ({place})" if place else ""),
         columns=COLUMNS,
         rows=[
-            row_cells(row, [remarks.get(reason, reason) for reason in reasons_of(suite, scale, row[0], missing)])
+            row_cells(row, [remarks.get(reason, reason) for reason in reasons_of(suite, scale, row[0], missing)], times)
             for row in rows
         ],
         notes=[*notes_of(suite, scale, cells), *(f"{remark}: {reason}" for reason, remark in remarks.items())],
@@ -90,12 +109,13 @@ def reasons_of(suite: Suite, scale: Scale, cell: SuiteCell, missing: Mapping[Pla
     return sorted({missing[place] for place in places if missing.get(place)})
 
 
-def row_cells(row: Row, reasons: Sequence[str]) -> list[Cell]:
+def row_cells(row: Row, reasons: Sequence[str], times: RunTimes) -> list[Cell]:
     cell, measured, comparison = row
     published = cell.published
     remarks = [published.kind if published else "", *reasons]
     if measured.diverged:
         remarks.append(f"{measured.diverged} diverged")
+    seconds = mean_time(times, measured.runs)
     spread = measured.sd if measured.n > 1 else None
     return [
         Cell(cell.row),
@@ -105,6 +125,7 @@ def row_cells(row: Row, reasons: Sequence[str]) -> list[Cell]:
         Cell(number(comparison.difference, unit=cell.unit), comparison.difference),
         Cell(number(comparison.in_sd, unit="sd"), comparison.in_sd),
         Cell(str(measured.n), measured.n),
+        Cell(NO_NUMBER if seconds is None else f"{seconds:.1f}", seconds),
         Cell("no: " + ", ".join(measured.deviations) if measured.deviations else "yes" if measured.n else "-"),
         Cell("; ".join(filter(None, remarks))),
     ]
@@ -117,9 +138,11 @@ def published_text(published: Published | None) -> str:
 
 
 def notes_of(suite: Suite, scale: Scale, cells: Sequence[SuiteCell]) -> Iterator[str]:
-    yield f"Scale {scale.name}: {SCALES[scale.name].format(fraction=scale.fraction)}."
+    words = (SCALES if suite.paper else SCALES_OF_NO_PAPER)[scale.name]
+    yield f"Scale {scale.name}: {words.format(fraction=scale.fraction)}."
     over = "folds (ddof=0)" if suite.over == "folds" else "seeds (ddof=1)"
     yield f"± is the sd over {over}; `in sd` is the difference in units of the pooled sd, where both are known."
+    yield from cautions(scale.metric(cell) for cell in cells)
     yield from suite.notes
     notes = dict.fromkeys(cell.published.note for cell in cells if cell.published and cell.published.kind)
     for note in notes:

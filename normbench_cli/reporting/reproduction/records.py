@@ -9,12 +9,13 @@ from normbench_cli.registry.spec import format_value
 from normbench_cli.reporting.claims import Judgement
 from normbench_cli.reporting.reproduction.cells import Measured
 from normbench_cli.reporting.reproduction.compare import Comparison
+from normbench_cli.reporting.reproduction.run_times import RunTimes, mean_time
 from normbench_cli.suites import Cell, Claim, Published, Scale
 
 Row = tuple[Cell, Measured, Comparison]
 
 
-def records_of(rows: Mapping[str, Sequence[Row]], scale: Scale) -> Iterator[dict[str, Any]]:
+def records_of(rows: Mapping[str, Sequence[Row]], scale: Scale, times: RunTimes) -> Iterator[dict[str, Any]]:
     for name, of_suite in rows.items():
         for cell, measured, comparison in of_suite:
             published = cell.published or Published()
@@ -24,6 +25,7 @@ def records_of(rows: Mapping[str, Sequence[Row]], scale: Scale) -> Iterator[dict
                 "column": cell.column,
                 "metric": cell.metric,
                 "scale": scale.name,
+                "fraction": scale.fraction,
                 "unit": published.unit or cell.unit,
                 "published": published.value,
                 "published_sd": published.sd,
@@ -38,6 +40,7 @@ def records_of(rows: Mapping[str, Sequence[Row]], scale: Scale) -> Iterator[dict
                 "in_sd": comparison.in_sd,
                 "faithful": bool(measured.n) and not measured.deviations,
                 "deviations": "; ".join(measured.deviations),
+                "seconds": mean_time(times, measured.runs),
                 "runs": " ".join(measured.runs),
             }
 
@@ -51,6 +54,7 @@ def claim_records(judged: Sequence[tuple[Claim, Judgement]], scale: Scale) -> It
             "published_text": claim.printed.value if claim.printed else "",
             "bounds": ", ".join(f"{name} {format_value(value)}" for name, value in claim.bounds.items()),
             "claim": claim.text,
+            "place": claim.place,
             "verdict": found.verdict,
             "test": found.test,
             "n": found.n,

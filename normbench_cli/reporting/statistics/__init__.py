@@ -7,6 +7,9 @@
 `power`     how many seeds would show the difference seen
 `multiple`  Holm's correction of a table of p-values
 `groups`    all groups of a table against a baseline, and which are no worse than the best
+`budgets`   the best score that a smaller search is expected to find, with a bootstrap interval
+`tuned`     contenders of a tuning: which is best on fresh seeds, in how wide a range of a setting
+`survival`  times until a score is reached, censored where it was not: Kaplan and Meier, the log-rank test
 `datasets`  wins and losses over data sets: the sign test; Friedman's test with Nemenyi's critical difference
 ========== ==================================================================================================
 
@@ -29,6 +32,7 @@ from normbench_cli.reporting.statistics.summary import Summary, summarize
 
 if TYPE_CHECKING:
     from normbench_cli.reporting.statistics.aggregate import bootstrap_interval, interquartile_mean
+    from normbench_cli.reporting.statistics.budgets import expected_best, expected_best_interval
     from normbench_cli.reporting.statistics.datasets import (
         Friedman,
         SignTest,
@@ -47,29 +51,51 @@ if TYPE_CHECKING:
         t_test_p_value,
     )
     from normbench_cli.reporting.statistics.power import seeds_for_level, seeds_needed, smallest_p_value
+    from normbench_cli.reporting.statistics.survival import (
+        Time,
+        TimeComparison,
+        compare_times,
+        kaplan_meier,
+        log_rank,
+        median_time,
+    )
+    from normbench_cli.reporting.statistics.tuned import RobustRange, Standing, luck_of_search, robust_range, stand
 
 __all__ = [
     "LEVEL",
     "Comparison",
     "Friedman",
     "GroupComparisons",
+    "RobustRange",
     "SignTest",
+    "Standing",
     "Summary",
+    "Time",
+    "TimeComparison",
     "bootstrap_interval",
     "by_seed",
     "compare_groups",
     "compare_paired",
+    "compare_times",
     "compared",
+    "expected_best",
+    "expected_best_interval",
     "friedman",
     "holm",
     "interquartile_mean",
+    "kaplan_meier",
+    "log_rank",
+    "luck_of_search",
+    "median_time",
     "nemenyi_critical_difference",
     "nemenyi_p_values",
+    "robust_range",
     "seeds_for_level",
     "seeds_needed",
     "sign_flip_p_value",
     "sign_test",
     "smallest_p_value",
+    "stand",
     "summarize",
     "t_test_p_value",
 ]
@@ -78,9 +104,19 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Everything but `summarize` on first use, because it loads scipy.stats."""
     if name in __all__:
-        from normbench_cli.reporting.statistics import aggregate, datasets, groups, multiple, paired, power
+        from normbench_cli.reporting.statistics import (
+            aggregate,
+            budgets,
+            datasets,
+            groups,
+            multiple,
+            paired,
+            power,
+            survival,
+            tuned,
+        )
 
-        modules = (aggregate, datasets, groups, multiple, paired, power)
+        modules = (aggregate, budgets, datasets, groups, multiple, paired, power, survival, tuned)
         return next(getattr(module, name) for module in modules if hasattr(module, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -23,7 +23,10 @@ from normbench_cli.norms._ggm import autograd
 from tests.engine.crossval.toy import PLAN, adam, make_model, records_of, rings_and_paths, series_of
 
 
-@pytest.mark.parametrize(("norm", "workers"), [("batchnorm", 2), ("graphnorm", 2), ("augnorm", 2), ("augnorm", 4)])
+@pytest.mark.parametrize(
+    ("norm", "workers"),
+    [("batchnorm", 2), ("graphnorm", 2), ("augnorm", 2), pytest.param("augnorm", 4, marks=pytest.mark.slow)],
+)
 def test_folds_side_by_side_equal_folds_one_by_one(norm: str, workers: int) -> None:
     one_by_one, together = series_of(records_of(norm=norm)), series_of(records_of(norm=norm, workers=workers))
     assert sorted(one_by_one) == sorted(f"{name}@fold{fold}" for name in CURVES for fold in range(3))

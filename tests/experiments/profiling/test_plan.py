@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from normbench_cli.errors import UsageError
+from normbench_cli.experiments.profiling import plan
 from normbench_cli.experiments.profiling.plan import plan_profile
 
 
@@ -55,3 +56,19 @@ def test_usual_cases_add_nothing_to_the_identity() -> None:
 def test_wrong_words_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         plan_profile(["popnorm"], **options)
+
+
+def test_what_the_device_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {"shapes": [(8, 4, 6, 6)], "only": "layers", "settings": {"device": "cpu"}}
+    with pytest.raises(UsageError, match="cpu has no CUDA graphs; give --call compiled"):
+        plan_profile([], calls=["reduce-overhead"], **given)
+    monkeypatch.setattr(plan, "has_float64", lambda device: False)
+    with pytest.raises(UsageError, match="cpu has no float64; give --dtype float32"):
+        plan_profile([], dtypes=["float64"], **given)
+
+
+def test_cuda_graphs_are_a_way_to_call_a_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "takes_flags", lambda device: True)
+    (case,) = plan_profile([], shapes=[(8, 4, 6, 6)], only="layers", calls=["reduce-overhead"]).cases
+    assert (case.compiles, case.compile_mode) == (True, "reduce-overhead")
+    assert case.label == "8x4x6x6+reduce-overhead"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from normbench_cli.experiments.profiling.measure import Measured
+from normbench_cli.experiments.profiling.steps import Place
 from normbench_cli.experiments.profiling.totals import total_rows
-from normbench_cli.experiments.profiling.workloads import Place
 from normbench_cli.measure.cases import LayerCase
 from normbench_cli.measure.timing import Timing
 

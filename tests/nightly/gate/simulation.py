@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from normbench_cli.nightly.gate import judge
-from normbench_cli.nightly.gate.policy import POLICIES, REMEASUREMENTS
+from normbench_cli.nightly.gate.day_effects import day_effects
+from normbench_cli.nightly.gate.policy import POLICIES, REMEASUREMENTS, Policy
 from normbench_cli.nightly.gate.track import Track
 from normbench_cli.nightly.gate.verdict import Verdict
 from normbench_cli.nightly.series import Measurement, Point, Series
@@ -31,10 +32,9 @@ class World:
     """How a suite's times vary, relative to their level.
 
     noise: robust standard deviation of one measurement within a night, Student's t with 3 degrees of freedom.  day:
-    standard deviation of what all measurements of a night have in common.  Together they are 3 % between nights.
-    drift: the largest linear drift over 30 nights, to either side; wander: a random walk per night.  One night in ten
-    is noisy: its noise is three times as large.  sticky: standard deviation of what a night does to one measurement,
-    repetitions included.
+    standard deviation of what all measurements of a night have in common.  drift: the largest linear drift over 30
+    nights, to either side; wander: a random walk per night.  One night in ten is noisy: its noise is three times as
+    large.  sticky: standard deviation of what a night does to one measurement, repetitions included.
     """
 
     noise: float = 0.028
@@ -48,6 +48,9 @@ class World:
 
 USUAL = World()
 HARDER = World(noise=0.03, day=0.015, drift=0.03, wander=0.002)
+CALM = World(0.01, 0.0, 0.005, 0.0, 0.0)  # of peak memories
+LOSSES = World(0.01, 0.0, 0.0, 0.0, 0.0)
+TIMES, SORT, MEMORIES, LOSS = 40, 20, 10, 4  # measurements of a suite; times that share their day effects
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,22 @@ class Histories:
 
     values: Array
     again: Array
+    noise: Array | None = None  # of each night, as the gate estimates it from all measurements
+
+    def without_day_effects(self) -> Histories:
+        """As the gate sees them."""
+        nights = day_effects(self.values)
+        return Histories(self.values / nights.effects, self.again / nights.effects[:, None], nights.noise)
+
+    def follow(self, track: Track, row: int) -> Iterator[tuple[Verdict, tuple[float, ...]]]:
+        """Night by night: the verdict, and the repetitions that the gate asked for."""
+        values, again = self.values[row].tolist(), self.again[row].tolist()
+        noise = [1.0] * len(values) if self.noise is None else self.noise.tolist()
+        for value, repetitions, noisy in zip(values, again, noise, strict=True):
+            taken: tuple[float, ...] = ()
+            while len(taken) < len(repetitions) and track.wants(value, taken, noisy):
+                taken = (*taken, repetitions[len(taken)])
+            yield track.add(value, taken, noisy), taken
 
 
 def histories(rng: np.random.Generator, measurements: int, world: World = USUAL, nights: int = NIGHTS) -> Histories:
@@ -70,23 +89,27 @@ def histories(rng: np.random.Generator, measurements: int, world: World = USUAL,
     return Histories(times[..., 0], times[..., 1:])
 
 
-def with_step(one: Histories, night: int, size: float) -> Histories:
-    factor = np.where(np.arange(one.values.shape[1]) >= night, 1 + size, 1.0)
-    return Histories(one.values * factor, one.again * factor[:, None])
+def times_of_suites(seed: int, count: int, world: World = USUAL) -> Iterator[Histories]:
+    """The times of suites without a change; the first ones of a larger count are those of a smaller one."""
+    for n in range(count):
+        yield histories(np.random.default_rng([seed, 0, n]), TIMES, world)
 
 
-def follow(track: Track, values: Array, again: Array) -> Iterator[tuple[Verdict, tuple[float, ...]]]:
-    """Night by night: the verdict, and the repetitions that the gate asked for."""
-    for value, repetitions in zip(values.tolist(), again.tolist(), strict=True):
-        taken: tuple[float, ...] = ()
-        while track.wants(value, taken):
-            taken = (*taken, repetitions[len(taken)])
-        yield track.add(value, taken), taken
+def planted(seed: int, count: int, size: float, world: World = USUAL) -> Iterator[tuple[int, Histories]]:
+    """Suites of which the first measurement has a slowdown, and the night that it begins with."""
+    for n in range(count):
+        rng = np.random.default_rng([seed, 1, n])
+        night = int(rng.integers(EARLIEST, NIGHTS - 2))
+        one = histories(rng, SORT, world)
+        factor = np.ones(one.values.shape)
+        factor[0, night:] = 1 + size
+        yield night, Histories(one.values * factor, one.again * factor[..., None])
 
 
 @dataclass
 class FalseAlarms:
-    """Nights of a suite in which nothing changed.  new: with a new regression; standing: with one, new or not."""
+    """Nights of a suite in which nothing changed.  new: with a new regression; standing: with one, new or not, which is
+    exit code 3."""
 
     nights: int = 0
     new: int = 0
@@ -95,19 +118,14 @@ class FalseAlarms:
     repetitions: int = 0
 
 
-def false_alarms(seed: int, count: int, *, times: int = 40, world: World = USUAL) -> FalseAlarms:
-    """Suites without a change: `times` times, a quarter as many peak memories, a tenth as many unrepeatable losses."""
-    rng, result = np.random.default_rng(seed), FalseAlarms()
-    calm = World(0.01, 0.0, 0.005, 0.0, 0.0)
-    for _ in range(count):
-        suite = [(POLICIES["time"], histories(rng, times, world))]
-        suite += [(POLICIES["memory"], histories(rng, times // 4, calm))]
-        loss = histories(rng, times // 10, World(0.01, 0.0, 0.0, 0.0, 0.0))
-        suite += [(POLICIES["accuracy"], Histories(loss.values / 200, loss.again / 200))]
+def false_alarms(seed: int, count: int, world: World = USUAL) -> FalseAlarms:
+    """Suites without a change: 40 times, 10 peak memories and 4 losses that do not repeat."""
+    result = FalseAlarms()
+    for n, times in enumerate(times_of_suites(seed, count, world)):
         nights = np.zeros((3, NIGHTS), dtype=bool)
-        for policy, part in suite:
-            for values, again in zip(part.values, part.again, strict=True):
-                for night, (verdict, taken) in enumerate(follow(Track(policy), values, again)):
+        for policy, part in noisy_parts(times, np.random.default_rng([seed, 2, n])):
+            for row in range(len(part.values)):
+                for night, (verdict, taken) in enumerate(part.follow(Track(policy), row)):
                     worse = verdict.status == "regression"
                     better = verdict.status == "improvement" and not verdict.back
                     nights[:, night] |= worse and not verdict.known, worse, better
@@ -119,14 +137,27 @@ def false_alarms(seed: int, count: int, *, times: int = 40, world: World = USUAL
     return result
 
 
+def noisy_parts(times: Histories, rng: np.random.Generator) -> Iterator[tuple[Policy, Histories]]:
+    """What does not repeat to the last digit in a suite."""
+    for first in range(0, TIMES, SORT):
+        sort = Histories(times.values[first : first + SORT], times.again[first : first + SORT])
+        yield POLICIES["time"], sort.without_day_effects()
+    yield POLICIES["memory"], histories(rng, MEMORIES, CALM)
+    loss = histories(rng, LOSS, LOSSES)
+    yield POLICIES["accuracy"], Histories(loss.values / 200, loss.again / 200)
+
+
 @dataclass
 class Found:
     """Planted slowdowns.  delays: nights until each was reported, None if not within the history; errors: of its
-    date, in nights, for those reported within three; later: the same six nights on."""
+    date, in nights, for those reported within three; later: the same six nights on.  stood, due: nights after the
+    report in which it was still a regression, of all."""
 
     delays: list[int | None] = field(default_factory=list)
     errors: list[int] = field(default_factory=list)
     later: list[int] = field(default_factory=list)
+    stood: int = 0
+    due: int = 0
 
     def share_within(self, nights: int) -> float:
         return sum(delay is not None and delay < nights for delay in self.delays) / len(self.delays)
@@ -134,46 +165,42 @@ class Found:
     def share_dated(self, nights: int = 2) -> float:
         return sum(abs(error) <= nights for error in self.errors) / max(1, len(self.errors))
 
-
-def planted(seed: int, count: int, size: float, world: World = USUAL) -> Iterator[tuple[int, Histories]]:
-    """Histories of one measurement with a slowdown, and the night that it begins with."""
-    rng = np.random.default_rng(seed)
-    for _ in range(count):
-        night = int(rng.integers(EARLIEST, NIGHTS - 2))
-        yield night, with_step(histories(rng, 1, world), night, size)
+    def share_standing(self) -> float:
+        return self.stood / max(1, self.due)
 
 
 def found_by_gate(seed: int, count: int, size: float, world: World = USUAL) -> Found:
-    """How soon the gate reports a planted slowdown, and which night it says that it began with."""
+    """How soon the gate reports a planted slowdown, which night it says that it began with, and whether it stands."""
     result = Found()
-    for start, one in planted(seed, count, size, world):
-        verdicts = []
-        taken: list[tuple[float, ...]] = []
-        for verdict, repetitions in follow(Track(POLICIES["time"]), one.values[0], one.again[0]):
-            verdicts.append(verdict)
-            taken.append(repetitions)
-        nights = range(start, NIGHTS)
-        night = next((n for n in nights if verdicts[n].changed and verdicts[n].status == "regression"), None)
+    for start, suite in planted(seed, count, size, world):
+        one = suite.without_day_effects()
+        told = list(one.follow(Track(POLICIES["time"]), 0))
+        worse = [verdict.status == "regression" for verdict, _ in told]
+        night = next((n for n in range(start, NIGHTS) if worse[n]), None)
         result.delays.append(None if night is None else night - start)
-        if night is not None and night < start + 3:
+        if night is None:
+            continue
+        result.stood += sum(worse[night + 1 :])
+        result.due += NIGHTS - night - 1
+        if night < start + 3:
+            taken = [again for _, again in told]
             result.errors.append(dated(one, taken, night) - start)
-            later = night + 6
-            if later < NIGHTS and verdicts[later].status == "regression":
-                result.later.append(dated(one, taken, later) - start)
+            if night + 6 < NIGHTS and worse[night + 6]:
+                result.later.append(dated(one, taken, night + 6) - start)
     return result
 
 
 def dated(one: Histories, taken: Sequence[tuple[float, ...]], night: int) -> int:
     """The night that the gate, asked at a later one, says a regression began with."""
-    finding = judge(as_series(one.values[0][: night + 1], taken))
-    assert finding.since is not None
-    return (finding.since - FIRST_DAY).days
+    since = judge(as_series(one, taken, night + 1)).since
+    return (since - FIRST_DAY).days if since else -NIGHTS
 
 
-def as_series(values: Array, again: Sequence[tuple[float, ...]], measurement: Measurement = TIME) -> Series:
-    """One night a day, one revision a night."""
+def as_series(one: Histories, again: Sequence[tuple[float, ...]], nights: int) -> Series:
+    """The first measurement: one night a day, one revision a night."""
+    noise = [1.0] * nights if one.noise is None else one.noise.tolist()
     points = [
-        Point(f"n{n}", FIRST_DAY + timedelta(n), float(value), "class", f"r{n}", again[n])
-        for n, value in enumerate(values)
+        Point(f"n{n}", FIRST_DAY + timedelta(n), float(value), "class", f"r{n}", again[n], noise=noise[n])
+        for n, value in enumerate(one.values[0][:nights])
     ]
-    return Series(measurement, tuple(points))
+    return Series(TIME, tuple(points))

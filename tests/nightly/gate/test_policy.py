@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from normbench_cli.nightly.gate.policy import AGREE, AGREE_IN_PART, REMEASUREMENTS, policy_for
+from normbench_cli.nightly.gate.policy import (
+    CERTAIN,
+    CERTAIN_DEVIATIONS,
+    ENOUGH,
+    FIRST_REMEASUREMENTS,
+    REMEASUREMENTS,
+    SETTLED,
+    policy_for,
+)
 from tests.nightly.gate.series_of import measurement
 
 
@@ -30,5 +38,9 @@ def test_a_share_of_nothing_still_has_a_smallest_change() -> None:
     assert policy_for(measurement("solver")).smallest(0.0) > 0
 
 
-def test_a_part_of_the_repetitions_is_more_than_half_of_them() -> None:
-    assert REMEASUREMENTS / 2 < AGREE_IN_PART < AGREE < REMEASUREMENTS
+def test_a_new_regression_is_on_trial_or_settled_but_never_over_at_once() -> None:
+    assert CERTAIN < CERTAIN_DEVIATIONS**2 / 2 < SETTLED
+
+
+def test_the_first_repetitions_are_fewer_than_enough() -> None:
+    assert 2 <= FIRST_REMEASUREMENTS < ENOUGH <= REMEASUREMENTS

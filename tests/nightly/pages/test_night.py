@@ -8,7 +8,7 @@ from normbench_cli.nightly.pages.night import night_document
 from normbench_cli.reporting.document import Document, Figure, Paragraph, Table
 from normbench_cli.reporting.html import to_html
 from normbench_cli.reporting.writers.markdown import to_markdown
-from tests.nightly.pages.nights import BUMP, MEASUREMENTS, judged, killed, night, nights
+from tests.nightly.pages.nights import BUMP, MEASUREMENTS, STEP, judged, killed, night, nights
 from tests.reporting.documents import NASTY
 
 FAILED = {"resnet20/ggm": "there is no norm 'ggmm'"}
@@ -79,6 +79,14 @@ def test_what_else_happened_has_a_table_each() -> None:
         ["resnet20/graphnorm", "left out", LEFT_OUT["resnet20/graphnorm"]],
     ]
     assert len(found["All measurements"].rows) == len(MEASUREMENTS)
+
+
+def test_a_withdrawn_regression_has_a_table_of_its_own() -> None:
+    one = judged(STEP, 5)
+    finding = replace(one.finding, status="withdrawn", reason="withdrawn: not confirmed on 2026-11-13", known=True)
+    found = tables(document(5, judged=(replace(one, finding=finding),)))
+    assert row(found["Withdrawn"])["why"] == "withdrawn: not confirmed on 2026-11-13"
+    assert "Regressions" not in found
 
 
 def test_a_fine_night_has_no_empty_tables() -> None:

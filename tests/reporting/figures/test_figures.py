@@ -65,6 +65,19 @@ def test_a_setting_that_is_a_number_is_a_strength_and_no_part_of_the_groups(figu
         figures("strength:by=norm")
 
 
+def test_each_value_of_a_sweep_has_a_reference_of_its_own(figures: Figures, store: Store) -> None:
+    """Shapes have names of their own; batch sizes of a model are settings."""
+    for place, batch_size, factor in (("8x4", 128, 2.0), ("16x4", 128, 3.0), ("mlp", 8, 4.0), ("mlp", 16, 5.0)):
+        for norm, ms in (("batchnorm", 1.0), ("popnorm", factor)):
+            config = {"norm": norm, "batch_size": batch_size, "model": "mlp"}
+            run_id = store.begin(config, f"{norm}{place}{batch_size}", {}, kind="profile", argv=[])
+            store.record(run_id, {f"step_time_ms@{place}": ms}, series={f"step_time_ms@{place}": [ms] * 6})
+            store.end(run_id, "finished")
+    (figure,) = figures("ratios", kind="profile")
+    found = sorted(zip(figure.points["at"], figure.points["ratio"], strict=True))
+    assert found == [("16x4", 3.0), ("8x4", 2.0), ("mlp", 4.0), ("mlp", 5.0)]
+
+
 def test_ratios_are_of_the_runs_of_one_profile(figures: Figures, store: Store) -> None:
     for norm, scale in (("batchnorm", 1.0), ("augnorm", 3.0)):
         run_id = store.begin({"norm": norm}, norm, {}, kind="profile", argv=[])

@@ -24,6 +24,15 @@ def points_of(kind: str, groups: Sequence[str]) -> pd.DataFrame:
         "ratios": [{"at": at, "ratio": 1.5, "low": 1.4, "high": 1.7, "noisy": at == "mlp"} for at in ("8x4", "mlp")],
         "pareto": [{"cost": 2.0, "cost_sd": 0.1, **measured}],
         "critical_difference": [{"rank": 1.0}],
+        "sensitivity": [
+            {"at": at, "mean": 0.5, "status": status}
+            for at, status in ((0.01, "finished"), (0.1, "finished"), (0.3, "stopped"), (1.0, "diverged"))
+        ],
+        "expected_best": [{"at": at, "mean": 0.5, "low": 0.4, "high": 0.6, "n": 2} for at in (1, 2)],
+        "survival": [{"at": at, "share": at / 100, "n": 3, "reached": 2} for at in (0.0, 20.0, 60.0)],
+        "convergence": [
+            {"panel": panel, "at": at, "error": 10.0**-at} for panel in ("relu", "cauchy") for at in (1, 4)
+        ],
     }
     rows = [{"group": group, **row} for group in groups for row in by_group[kind]]
     points = pd.DataFrame(rows)

@@ -1,0 +1,94 @@
+"""Options of `normbench profile` on data from a run, starts of solvers, steps of models, and sweeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from normbench_cli.cli import _options
+from normbench_cli.cli._options import CommandFunction, expanded, option
+from normbench_cli.errors import UsageError
+
+LAYERS, MODEL, FROM, SWEEP, FILES = "Layers", "What is measured", "Values from a run", "Sweep", "Files"
+ALLOW = "Let recorded runs load components of this package, now and later (see `list allowed`)."
+
+
+@dataclass(frozen=True)
+class WorkOptions:
+    """What the layers are given, how solvers start, which steps of a model are timed, what is swept."""
+
+    start: str = "warm"
+    step: str = "train"
+    from_run: str = ""
+    layer: str = ""
+    force: bool = False
+    allow: list[str] = field(default_factory=list)
+    sweep: str = ""
+    form: str = ""
+    out: Path = _options.REPORTS
+
+    def check(self, *, only: str | None, names_shapes: bool, settings: dict[str, object]) -> None:
+        """Options that contradict each other."""
+        if self.from_run and (names_shapes or self.sweep):
+            raise UsageError(
+                "--from-run gives the shapes that the run's layers see", "drop --shape and the like, --sweep"
+            )
+        if self.from_run and only not in (None, "layers"):
+            raise UsageError(f"--from-run gives layers their values, and --only is {only}", "drop one of them")
+        if self.from_run and (own := [name for name in ("model", "data", "act", "batch_size") if name in settings]):
+            raise UsageError(f"--from-run says {' and '.join(own)}", "drop what the run says itself")
+        if self.layer and not self.from_run:
+            raise UsageError("--layer names a layer of a run", "give --from-run RUN")
+        if self.form and not self.sweep:
+            raise UsageError(
+                "--format writes the table and plots of a sweep", "give --sweep, or see `normbench report`"
+            )
+
+
+def words(flag: str, metavar: str | None, sentence: str, panel: str) -> Any:
+    return typer.Option(flag, metavar=metavar, help=sentence, rich_help_panel=panel)
+
+
+OPTIONS = [
+    option(
+        "start",
+        str,
+        words("--start", "warm,cold", "How solvers start: warm, from the batch before; cold, anew.", LAYERS),
+        "warm",
+    ),
+    option(
+        "step", str, words("--step", "train,eval", "Steps: of training; forward in evaluation mode.", MODEL), "train"
+    ),
+    option(
+        "from_run",
+        str,
+        words("--from-run", "RUN[@BATCH]", "Time layers on the values that a trained network's norms see.", FROM),
+        "",
+    ),
+    option(
+        "layer", str, words("--layer", "NAME", "For its shape, take this layer's values, not the first's.", FROM), ""
+    ),
+    option("force", bool, words("--force", None, "Accept other data than the run's, of the same name.", FROM), False),
+    option("allow", list[str] | None, words("--allow", "PACKAGE", ALLOW, FROM), None),
+    option(
+        "sweep",
+        str,
+        words("--sweep", "NAME=A/B/C", "Compare at each batch-size, width or size: batch-size=8/16/.../512.", SWEEP),
+        "",
+    ),
+    option(
+        "form",
+        str,
+        words("--format", "FORMAT,...", "Files of a sweep or of --solver, with plots: md, html, ...", FILES),
+        "",
+    ),
+    option("out", Path, words("--out", "FOLDER", "Folder for these files.", FILES), _options.REPORTS),
+]
+
+
+def work_options(command: CommandFunction) -> CommandFunction:
+    """Give a command these options; its argument ``work`` receives them."""
+    return expanded(command, "work", OPTIONS, lambda given: WorkOptions(**{**given, "allow": given["allow"] or []}))

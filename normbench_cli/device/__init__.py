@@ -1,0 +1,87 @@
+"""Everything that depends on the device.  No file outside this package names a kind of accelerator.
+
+    choose.py      choosing a device by its name, and what it is called
+    precision.py   in which precision it computes
+    compilers.py   whether compiling pays and can be done there; whose matrix products are fastest
+    flags.py       torch's settings for a device, set for a run and restored afterwards
+    nvidia_smi.py  clocks, power limit and other processes, as nvidia-smi states them
+    clock.py       its own clock
+    memory.py      how much memory it has, and what is used of it
+    generators.py  the state of torch's random generators
+
+Users of it import the names below from here.
+"""
+
+from __future__ import annotations
+
+from normbench_cli.device.choose import (
+    device_name,
+    driver_version,
+    has_accelerator,
+    has_fused_optimizers,
+    on_accelerator,
+    pick_device,
+    pins_memory,
+)
+from normbench_cli.device.clock import Stopwatch, synchronize
+from normbench_cli.device.compilers import compiling_pays, has_compiler, onednn_is_faster
+from normbench_cli.device.flags import (
+    OVERRIDE,
+    Flags,
+    flag_facts,
+    matmul_precision,
+    naming_what_is_not_deterministic,
+    takes_flags,
+    torch_flags,
+)
+from normbench_cli.device.generators import random_state, set_random_state
+from normbench_cli.device.memory import allocated_bytes, memory_bytes, peak_memory_bytes, reset_peak_memory
+from normbench_cli.device.nvidia_smi import GpuState, gpu_state, kept_busy, limits
+from normbench_cli.device.precision import (
+    AMP_TYPES,
+    autocast,
+    back_from_float64,
+    fast_precision,
+    gradient_scaler,
+    has_float64,
+    in_float64,
+)
+
+__all__ = [
+    "AMP_TYPES",
+    "OVERRIDE",
+    "Flags",
+    "GpuState",
+    "Stopwatch",
+    "allocated_bytes",
+    "autocast",
+    "back_from_float64",
+    "compiling_pays",
+    "device_name",
+    "driver_version",
+    "fast_precision",
+    "flag_facts",
+    "gpu_state",
+    "gradient_scaler",
+    "has_accelerator",
+    "has_compiler",
+    "has_float64",
+    "has_fused_optimizers",
+    "in_float64",
+    "kept_busy",
+    "limits",
+    "matmul_precision",
+    "memory_bytes",
+    "naming_what_is_not_deterministic",
+    "on_accelerator",
+    "onednn_is_faster",
+    "peak_memory_bytes",
+    "pick_device",
+    "pins_memory",
+    "random_state",
+    "reset_peak_memory",
+    "set_random_state",
+    "synchronize",
+    "takes_flags",
+    "torch_flags",
+]

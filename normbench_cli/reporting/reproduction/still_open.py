@@ -1,0 +1,125 @@
+"""What would settle what is open: the runs of the paper's protocol that are not recorded, and the hours that they take.
+
+The hours are the run times of recorded runs of the same network, data and norm (or of any norm, where that one has
+none), in proportion to the length of the schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from normbench_cli.config import RunConfig
+from normbench_cli.reporting.document import Cell, Table
+from normbench_cli.reporting.reproduction.run_times import RunTimes
+from normbench_cli.suites import Place, Scale, Suite
+from normbench_cli.suites.scales import paper_config
+
+COLUMNS = ("suite", "row", "columns", "runs", "hours")
+Rates = Mapping[tuple[str, ...], float]  # network, data, unit of length and perhaps norm -> seconds an epoch or step
+
+
+@dataclass(frozen=True)
+class Open:
+    """The runs of a suite's row that are missing.  hours: None if no recorded run tells how long they take."""
+
+    suite: str
+    row: str
+    columns: tuple[str, ...]
+    runs: int
+    hours: float | None
+
+
+def still_open(suites: Sequence[Suite], scale: Scale, recorded: Mapping[Place, str], times: RunTimes) -> list[Open]:
+    """A run that several rows share is counted in the first of them."""
+    rates, counted = rates_of(suites, scale, recorded, times), set[str]()
+    return [
+        found
+        for suite in suites
+        for row in suite.rows
+        for found in open_row(suite, row, scale, recorded, rates, counted)
+    ]
+
+
+def open_row(
+    suite: Suite, row: str, scale: Scale, recorded: Mapping[Place, str], rates: Rates, counted: set[str]
+) -> Iterator[Open]:
+    columns, seconds = dict[str, None](), list[float | None]()
+    for cell in suite.cells:
+        if cell.row != row or cell.is_of_data:
+            continue
+        for seed in suite.seeds:
+            paper = paper_config(cell, seed)
+            is_done = Place(suite.name, row, cell.column, seed) in recorded and scale.config(suite, cell, seed) == paper
+            if not is_done and paper.fingerprint() not in counted:
+                counted.add(paper.fingerprint())
+                columns[cell.column] = None
+                seconds.append(seconds_of(paper, rates))
+    known = [value for value in seconds if value is not None]
+    if seconds:
+        hours = sum(known) / 3600 if len(known) == len(seconds) else None
+        yield Open(suite.name, row, tuple(columns), len(seconds), hours)
+
+
+def rates_of(suites: Iterable[Suite], scale: Scale, recorded: Mapping[Place, str], times: RunTimes) -> Rates:
+    found: dict[tuple[str, ...], list[float]] = {}
+    for suite in suites:
+        for cell in suite.cells:
+            for seed in scale.seeds_of(suite):
+                run = recorded.get(Place(suite.name, cell.row, cell.column, seed), "")
+                if run in times and not cell.is_of_data:
+                    config = scale.config(suite, cell, seed)
+                    for key in keys(config):
+                        found.setdefault(key, []).append(times[run] / length_of(config))
+    return {key: fmean(values) for key, values in found.items()}
+
+
+def keys(config: RunConfig) -> list[tuple[str, ...]]:
+    """The most similar runs first."""
+    alike = (config.model, config.data, "steps" if config.iterations else "epochs")
+    return [(*alike, config.norm), alike]
+
+
+def length_of(config: RunConfig) -> int:
+    return config.iterations or config.epochs or 1
+
+
+def seconds_of(config: RunConfig, rates: Rates) -> float | None:
+    return next((rates[key] * length_of(config) for key in keys(config) if key in rates), None)
+
+
+def open_table(found: Sequence[Open], devices: Sequence[str]) -> Table:
+    rows = [
+        [
+            Cell(one.suite),
+            Cell(one.row),
+            Cell(", ".join(one.columns)),
+            Cell(str(one.runs), one.runs),
+            Cell("-" if one.hours is None else f"{one.hours:.1f}", one.hours),
+        ]
+        for one in found
+    ]
+    notes = [
+        "The runs of the paper's protocol that are not recorded. A run that several rows share stands in the first."
+    ]
+    if any(one.hours is not None for one in found):
+        on = f" on {', '.join(devices)}" if devices else ""
+        notes.append(f"Hours{on}, in proportion to the run times of recorded runs of the same network and data.")
+    if any(one.hours is None for one in found):
+        notes.append("- : no run of the same network and data is recorded.")
+    return Table("What would settle what is open", COLUMNS, rows, notes, keys=2)
+
+
+def open_records(found: Sequence[Open], scale: Scale, devices: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for one in found:
+        yield {
+            "suite": one.suite,
+            "row": one.row,
+            "scale": scale.name,
+            "open_columns": ", ".join(one.columns),
+            "open_runs": one.runs,
+            "open_hours": one.hours,
+            "devices": ", ".join(devices),
+        }

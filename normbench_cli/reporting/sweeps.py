@@ -1,0 +1,151 @@
+"""The sweep of a profile as a document: a table with a row for each value and norm, and plots of how the cost grows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+
+from normbench_cli.reporting.document import Cell, Document, Figure, Table
+from normbench_cli.reporting.head import command
+
+Row = Mapping[str, Any]
+BASELINE = "batchnorm"
+USUAL = {
+    "dtype": "float32",
+    "memory_format": "contiguous",
+    "call": "layer",
+    "pass": "both",
+    "step": "train",
+    "start": "warm",
+}
+EMPTY = Cell("-")
+INTERVAL = "Ratios: median over rounds, 95 % bootstrap interval."
+
+
+def sweep_document(results: Sequence[Row], environment: Mapping[str, Any]) -> Document:
+    """results: rows of a profile, which say what was swept (`sweep`), its value (`at`) and the `series`."""
+    blocks: list[Table | Figure] = []
+    for title, rows in by_series(results).items():
+        blocks += [sweep_table(title, rows), *sweep_figures(title, rows)]
+    head = {
+        "command": command(),
+        "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
+        "device": f"{environment.get('device_name', '?')}, {environment.get('threads', '?')} threads",
+        "versions": f"normbench {environment.get('normbench', '?')}, torch {torch_version(environment)}",
+    }
+    return Document("normbench profile", head, blocks, records=results)
+
+
+def torch_version(environment: Mapping[str, Any]) -> str:
+    versions = environment.get("versions")
+    return str(versions.get("torch", "?")) if isinstance(versions, Mapping) else "?"
+
+
+def by_series(results: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of each series, by its name and what is not as usual: layer Nx64x32x32 bfloat16."""
+    found: dict[str, list[Row]] = {}
+    for row in results:
+        kind = "model" if "model" in row else "layer"
+        unusual = [str(row[name]) for name, usual in USUAL.items() if row.get(name, usual) != usual]
+        found.setdefault(" ".join([kind, str(row["series"]), *unusual]), []).append(row)
+    return found
+
+
+def sweep_table(title: str, rows: Sequence[Row]) -> Table:
+    """A row for each value and norm."""
+    lines: dict[tuple[int, str], dict[str, Cell]] = {}
+    name = str(rows[0]["sweep"])
+    for row in rows:
+        key = (row["at"], row["contender"])
+        first = {name: Cell(str(key[0]), key[0]), "norm": Cell(key[1])}
+        lines.setdefault(key, first).update(cells(row))
+    columns = sorted(dict.fromkeys(column for line in lines.values() for column in line), key=place_of)
+    notes = [INTERVAL]
+    if any(row["noisy"] for row in rows):
+        notes.append("noisy: this machine's timings varied a lot; repeat when it is idle, or with more --budget.")
+    table = [[line.get(column, EMPTY) for column in columns] for line in lines.values()]
+    return Table(f"{title} by {name}, {rows[0]['device']}", columns, table, notes, keys=2)
+
+
+def place_of(column: str) -> int:
+    order = ("norm", "step ms", "IQR", "time", "samples/s", "own share", "% of limit", "peak", "saved", "solver")
+    return next((number for number, start in enumerate(order, 1) if column.startswith(start)), 0)
+
+
+def cells(row: Row) -> dict[str, Cell]:
+    """What a row of the results adds to the line of its value and norm."""
+    metric, reference = row["metric"], row["reference"]
+    if metric == "step_time_ms":
+        return time_cells(row) if row["status"] == "ok" else {"step ms": Cell(str(row["status"]))}
+    if metric == "samples_per_s":
+        return {"samples/s": Cell(f"{row['median']:,.0f}", row["median"])}
+    if metric == "solver/iterations_mean":
+        return {"solver iterations": Cell(f"{row['median']:.2f}", row["median"])}
+    short = {"peak_memory_bytes": "peak memory", "saved_activation_bytes": "saved for backward"}.get(metric)
+    if short is None or reference != BASELINE:
+        return {}
+    if row["median"] is None:
+        return {short: Cell("-" if row["status"] == "ok" else str(row["status"]))}
+    return {short: Cell(f"{row['median'] / 2**20:.2f} MiB", row["median"])}
+
+
+def time_cells(row: Row) -> dict[str, Cell]:
+    found = {
+        "step ms": Cell(f"{row['median']:.3f}" + (" noisy" if row["noisy"] else ""), row["median"]),
+        "IQR": Cell(f"{row['iqr']:.3f}", row["iqr"]),
+        f"time / {row['reference']}": interval_cell(row, "ratio"),
+    }
+    if row.get("share") is not None:
+        found[f"own share / {row['reference']}"] = interval_cell(row, "share", percent=True)
+    if row.get("limit_fraction") is not None:
+        found["% of limit"] = Cell(f"{100 * row['limit_fraction']:.0f}", row["limit_fraction"])
+    return found
+
+
+def interval_cell(row: Row, name: str, *, percent: bool = False) -> Cell:
+    """1.23 [1.20, 1.27], or in per cent."""
+    if row[name] is None:
+        return EMPTY
+    factor, digits = (100, 1) if percent else (1, 2)
+    middle, low, high = (factor * row[key] for key in (name, f"{name}_low", f"{name}_high"))
+    unit = " %" if percent else ""
+    return Cell(f"{middle:.{digits}f}{unit} [{low:.{digits}f}, {high:.{digits}f}]", row[name])
+
+
+def sweep_figures(title: str, rows: Sequence[Row]) -> Iterator[Figure]:
+    """The times, and their ratios to the baseline, against the swept value."""
+    times = [row for row in rows if row["metric"] == "step_time_ms" and row["status"] == "ok"]
+    stem = title.replace(" ", "-")
+    groups = list(dict.fromkeys(row["contender"] for row in times))  # which look the same in both
+    ratios = [row for row in times if row["reference"] == BASELINE and row["contender"] != BASELINE]
+    drawn = [row for row in ratios if row["ratio"] is not None]
+    if drawn:
+        points = points_of(drawn, "ratio", interval=True)
+        options: dict[str, Any] = {"label": f"time relative to {BASELINE}", "line": 1, "groups": groups}
+        options["interval"] = "median of rounds, 95 % interval"
+        yield Figure(f"{title}: time relative to {BASELINE}", f"sweep-ratio-{stem}", "strength", points, options)
+    absolute = [row for row in times if row["reference"] == BASELINE]
+    if absolute:
+        points = points_of(absolute, "median", interval=False)
+        options = {"label": "time (ms)", "interval": "median of rounds", "log": True, "groups": groups}
+        yield Figure(f"{title}: time", f"sweep-time-{stem}", "strength", points, options)
+
+
+def points_of(rows: Sequence[Row], name: str, *, interval: bool) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "group": row["contender"],
+            "at": row["at"],
+            "mean": row[name],
+            "low": row[f"{name}_low"] if interval else math.nan,
+            "high": row[f"{name}_high"] if interval else math.nan,
+            "sd": math.nan,
+            "n": row["n"],
+            "unit_of_at": row["sweep"],
+        }
+        for row in rows
+    )

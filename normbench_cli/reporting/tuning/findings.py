@@ -1,0 +1,109 @@
+"""The numbers of a tuning: of each contender the chosen setting, the test, how robust it is, what a budget buys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from normbench_cli.reporting.statistics import (
+    RobustRange,
+    Standing,
+    Summary,
+    expected_best,
+    expected_best_interval,
+    luck_of_search,
+    robust_range,
+    stand,
+    summarize,
+)
+from normbench_cli.reporting.tuning.read import Contender, Tuning
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Budgeted:
+    """The expected best score of so many trials, with the ends of its 95 % bootstrap interval."""
+
+    trials: int
+    best: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """test: the summary of the final runs; None without any.  luck: the sd that the search adds to their mean.
+    robust: of the setting that `Findings.setting` names."""
+
+    contender: Contender
+    test: Summary | None
+    luck: float
+    robust: RobustRange
+    expected: Sequence[Budgeted]
+    diverged: int
+    stopped: int
+    seconds: float
+    finals_diverged: int
+
+    @property
+    def name(self) -> str:
+        return self.contender.name
+
+
+@dataclass(frozen=True)
+class Findings:
+    """setting: whose robust range and sensitivity are shown: lr if it was searched, otherwise the first."""
+
+    tuning: Tuning
+    setting: str
+    rows: Sequence[Finding]
+    standing: Standing
+
+    def verdict(self, name: str) -> str:
+        """Best, tie with it, or worse."""
+        if self.standing.best is None or name not in (self.standing.best, *self.standing.p):
+            return "-"
+        if name == self.standing.best:
+            return "best"
+        return "tie" if self.standing.is_tie(name) else "worse"
+
+
+def find(tuning: Tuning) -> Findings:
+    setting = "lr" if "lr" in tuning.space else next(iter(tuning.space))
+    finals: dict[Hashable, dict[Hashable, float]] = {
+        one.name: {final.seed: final.value for final in one.finals} for one in tuning.contenders
+    }
+    rows = [finding_of(one, setting, tuning.space) for one in tuning.contenders]
+    luck: dict[Hashable, float] = {row.name: row.luck**2 for row in rows}
+    return Findings(tuning, setting, rows, stand(finals, luck))
+
+
+def finding_of(contender: Contender, setting: str, space: Mapping[str, tuple[float, float, bool]]) -> Finding:
+    finished = [trial for trial in contender.trials if trial.status == "finished"]
+    values = [final.value for final in contender.finals if math.isfinite(final.value)]
+    test = summarize(values) if values else None
+    luck = luck_of_search([trial.score for trial in finished], contender.examples, test.sd if test else NAN)
+    return Finding(
+        contender=contender,
+        test=test,
+        luck=math.sqrt(luck),
+        robust=robust_range(
+            [trial.values[setting] for trial in finished], [trial.score for trial in finished], log=space[setting][2]
+        ),
+        expected=budgeted([trial.score for trial in contender.trials if math.isfinite(trial.score)]),
+        diverged=sum(trial.status == "diverged" for trial in contender.trials),
+        stopped=sum(trial.status == "stopped" for trial in contender.trials),
+        seconds=sum(trial.seconds for trial in contender.trials),
+        finals_diverged=sum(final.status == "diverged" for final in contender.finals),
+    )
+
+
+def budgeted(scores: Sequence[float]) -> list[Budgeted]:
+    """A trial that diverged counts with its score of 0, one that was stopped with the last it reached."""
+    if not scores:
+        return []
+    low, high = expected_best_interval(scores)
+    columns = zip(expected_best(scores), low, high, strict=True)
+    return [Budgeted(n, float(best), float(a), float(b)) for n, (best, a, b) in enumerate(columns, start=1)]
