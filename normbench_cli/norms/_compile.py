@@ -93,7 +93,6 @@ class InductorKernel:
 
 def _compiled(function: Kernel, given: list[Tensor], open_rows: bool) -> Kernel:
     """Compile and run: only a call finds out that, for instance, the C++ compiler is missing."""
-    from torch._inductor import compile as inductor
     from torch._inductor import config
     from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -101,7 +100,7 @@ def _compiled(function: Kernel, given: list[Tensor], open_rows: bool) -> Kernel:
     with warnings.catch_warnings(), torch.no_grad(), config.patch(_inductor_settings()):
         warnings.simplefilter("ignore")
         if not open_rows:
-            kernel = cast(Kernel, inductor(make_fx(function, tracing_mode="fake")(*given), list(given)))
+            kernel = cast(Kernel, torch._inductor.compile(make_fx(function, tracing_mode="fake")(*given), list(given)))
             kernel(*given)
             return kernel
         kernel = _compiled_for_any_rows(function, given)
@@ -172,14 +171,12 @@ def _compiler_knows_the_processor() -> bool:
 
     Otherwise inductor compiles a test program for each kind of them, which takes longer than all kernels together.
     """
-    from torch._inductor import config
-
-    if config.cpp.vec_isa_ok is not None or platform.machine() not in ("x86_64", "AMD64"):
-        return False  # the user has decided, or there is nothing to ask for
     try:
-        from torch._inductor import cpu_vec_isa
+        from torch._inductor import config, cpu_vec_isa
         from torch._inductor.cpp_builder import get_cpp_compiler
 
+        if config.cpp.vec_isa_ok is not None or platform.machine() not in ("x86_64", "AMD64"):
+            return False  # the user has decided, or there is nothing to ask for
         has = cpu_vec_isa.x86_isa_checker()
         kinds = [kind for kind in cpu_vec_isa.supported_vec_isa_list if all(part in has for part in str(kind).split())]
         flags = [flag for kind in kinds for flag in kind.build_arch_flags().split()]

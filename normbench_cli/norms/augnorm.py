@@ -18,7 +18,7 @@ from normbench_cli.norms._ggm.solver import parse_solver
 from normbench_cli.norms._ggm.stats import SolverLayer, SolverTotals
 from normbench_cli.norms._ggm.step_before import StepBefore
 from normbench_cli.norms._ggm.tolerant import compile_ahead as compile_tolerant_ahead
-from normbench_cli.norms._ggm.tolerant import normalize_to_tolerance
+from normbench_cli.norms._ggm.to_tolerance import normalize_to_tolerance
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import Bounds, NotNegative, Share
 
@@ -109,7 +109,7 @@ class AugNorm(RunningStatsNorm, SolverLayer):
             y, mu, var, offset, totals = normalize_about_median(x, *parameters, self.start, self.solver_totals, options)
             error = in_standard_errors(SolverTotals(*totals.unbind()).max_error, x.numel() // self.num_features)
         else:
-            y, mu, var, offset, totals, error = normalize_to_tolerance(
+            y, mu, var, offset, totals, error, _ = normalize_to_tolerance(
                 x, *parameters, self.start, self.center, self.solver_totals, options, self.step_before
             )
             self.center.copy_(torch.where(torch.isfinite(mu), mu, self.center))
@@ -128,7 +128,7 @@ class AugNorm(RunningStatsNorm, SolverLayer):
         if options.tol is None:
             compile_ahead(x, *parameters, self.start, options)
         else:
-            compile_tolerant_ahead(x, *parameters, self.start, self.center, options)
+            compile_tolerant_ahead(x, *parameters, self.start, self.center, self.solver_totals, options)
 
     def extra_repr(self) -> str:
         return f"{self.num_features}, phi={self.fixed_phi:g}, eps={self.eps:g}, solver={self.solver}, tol={self.tol}"

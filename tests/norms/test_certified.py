@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from normbench_cli.norms._ggm import tolerant
+from normbench_cli.norms._ggm import to_tolerance, tolerant
 from normbench_cli.norms._ggm.step_before import MOST_BLIND_PASSES
-from normbench_cli.norms.augnorm import LOW_PHI, AugNorm
+from normbench_cli.norms.augnorm import AugNorm
 from normbench_cli.norms.diffphi import DiffPhi
 from normbench_cli.registry import NORMS
+from tests.norms.counted_passes import CountedPasses
 from tests.norms.gradients import grad_of
 from tests.norms.test_ggm import KINDS, SMALLEST, ULP, bisect, columns, make
 
@@ -104,14 +105,15 @@ def test_the_gradient_is_that_of_the_center_that_was_used(spec: str) -> None:
 def blind(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """As on an accelerator: nobody asks whether the search is done.  The passes of each call."""
     passes: list[int] = []
-    first = tolerant.FIRST
+    first = tolerant.FORWARD
 
     def counted(*tensors: Tensor, **options: object) -> object:
         passes.append(options["options"].steps)  # type: ignore[attr-defined]
         return first(*tensors, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(tolerant, "reads_without_sync", lambda _: False)
-    monkeypatch.setattr(tolerant, "FIRST", counted)
+    for module in (tolerant, to_tolerance):
+        monkeypatch.setattr(module, "reads_without_sync", lambda _: False)
+    monkeypatch.setattr(tolerant, "FORWARD", counted)
     return passes
 
 
@@ -164,26 +166,14 @@ def test_a_copy_of_a_layer_knows_of_no_step_before(copied: object) -> None:
 
 @pytest.mark.parametrize(("phi", "most"), [(1.5, 1.3), (1.2, 2.5)])
 def test_passes_of_the_search_in_the_warm_state(phi: float, most: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    passes = []
-
-    def counted(kernel: object) -> object:
-        def call(*tensors: Tensor, **options: object) -> object:
-            passes.append(options["options"].steps)  # type: ignore[attr-defined]
-            return kernel(*tensors, **options)  # type: ignore[operator]
-
-        return call
-
-    for name in ("FIRST", "MORE"):
-        monkeypatch.setattr(tolerant, name, counted(getattr(tolerant, name)))
+    counted, layer = CountedPasses(monkeypatch), AugNorm(8, phi=phi)
     torch.manual_seed(0)
-    layer = AugNorm(8, phi=phi)
     for step in range(25):
         if step == 5:
-            passes.clear()
+            counted.reset()
             layer.reset_solver_statistics()
         layer(torch.randn(4096, 8).exp())
-    if phi >= LOW_PHI:
-        assert sum(passes) <= most * 20
+    assert counted.mean <= most
     assert layer.solver_statistics()["iterations_mean"] <= most  # that a channel needs
 
 

@@ -115,7 +115,7 @@ def test_the_kernels_of_a_search_that_goes_on_are_compiled_ahead(
     assert called == (["FORWARD", f"CONTINUE {STEPS_PER_LOOK}", "SCALE"] if compiled else [])
 
 
-@pytest.mark.parametrize(("x", "kernels"), [(data(4), ["FIRST", "MORE", "SCALE"]), (data(4).to("meta"), [])])
+@pytest.mark.parametrize(("x", "kernels"), [(data(4), ["FORWARD", "MORE", "SCALE"]), (data(4).to("meta"), [])])
 def test_the_kernels_of_a_search_to_a_tolerance_are_compiled_ahead(
     x: Tensor, kernels: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,7 +128,7 @@ def test_the_kernels_of_a_search_to_a_tolerance_are_compiled_ahead(
 
         return call
 
-    for name in ("FIRST", "MORE", "SCALE"):
+    for name in ("FORWARD", "MORE", "SCALE"):
         monkeypatch.setattr(tolerant, name, recorded(name, getattr(tolerant, name)))
     NORMS.build("augnorm", num_features=4).to(x.device).compile_ahead(x)
     assert names == kernels

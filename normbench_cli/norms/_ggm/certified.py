@@ -57,6 +57,13 @@ def in_standard_errors(distance: Tensor, values: int | Tensor) -> Tensor:
     return distance / (torch.ones_like(distance) / values).sqrt()
 
 
+def quick_weights(distance: Tensor, phi: float | Tensor, per_unit: Tensor) -> Tensor:
+    """`solver.weights` but for rounding, given 1 / unit: a product costs less than a quotient."""
+    if isinstance(phi, float) and phi == 1.5:
+        return distance.rsqrt()
+    return distance.mul(per_unit).log_().mul_(phi - 2).exp_()
+
+
 def what_is_asked(
     mean: Tensor, sd: Tensor, floor: Tensor, phi: float | Tensor, values: int | Tensor, tol: float
 ) -> Asked:
@@ -93,20 +100,21 @@ def certified_step(state: SearchState, sums: Sums, phi: float | Tensor, asked: A
     expected: the bracket then certifies it.
     """
     y, low, high, last_score, done, iterations, error = state
-    score, weight, near = sums
+    score, weight, near, slope = sums
     step = score / (weight * (phi - 1))
+    onward = step if slope is None else score / (slope * (phi - 1))
     low = torch.where(score > 0, torch.maximum(low, y), low)
     high = torch.where(score < 0, torch.minimum(high, y), high)
     rounding = y.abs() * asked.rounding
     bound = torch.minimum(certified_bound(step, near / weight, phi, asked), high - low) + asked.floor
     finished = (bound <= asked.distance + rounding) & torch.isfinite(rounding)
-    newton = y + step
+    newton = y + onward
     quick = (newton > low) & (newton < high) & (score.abs() <= last_score * 0.5)
-    across = y + torch.sign(step) * asked.distance * 0.8
-    stuck = (step.abs() < asked.distance / 4) & (across > low) & (across < high)
+    across = y + torch.sign(onward) * asked.distance * 0.8
+    stuck = (onward.abs() < asked.distance / 4) & (across > low) & (across < high)
     target = torch.where(quick, newton, (low + high) / 2)
     target = torch.where(stuck, across, target)
-    target = torch.where(finished, torch.minimum(torch.maximum(newton, low), high), target)
+    target = torch.where(finished, torch.minimum(torch.maximum(y + step, low), high), target)
     return SearchState(
         y=torch.where(done, y, target),
         low=low,
@@ -130,7 +138,7 @@ def certified_search(
 def start_from_center(
     center: Tensor,
     score: Tensor,
-    weight: Tensor,
+    slope: Tensor,
     phi: float | Tensor,
     floor: Tensor,
     start: SearchState,
@@ -140,7 +148,7 @@ def start_from_center(
 
     floor: that of the sums
     """
-    step = score / (weight * (phi - 1))
+    step = score / (slope * (phi - 1))
     inside = (center > start.low) & (center < start.high) & torch.isfinite(step)
     low = torch.where(inside & (score > 0), torch.maximum(start.low, center - floor), start.low)
     high = torch.where(inside & (score < 0), torch.minimum(start.high, center + floor), start.high)

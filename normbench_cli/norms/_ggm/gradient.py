@@ -20,6 +20,7 @@ from torch import Tensor
 
 from normbench_cli.norms._batch.layout import per_channel, values_per_channel
 from normbench_cli.norms._batch.reduce import map_chunks, materialize, sum_chunks
+from normbench_cli.norms._ggm.certified import quick_weights
 from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.solver import ACCURACY, weights
 
@@ -82,16 +83,17 @@ def weight_function(
     """w as a function of d, and where phi is learned ln |d|, up to units that cancel in the gradient."""
     if options.above_two:
         farthest = (flat.to(mu.dtype) - per_channel(mu, flat)).abs().amax((0, 2) if flat.ndim == 3 else 0)
-        unit = per_channel(materialize(torch.maximum(farthest, floor)), flat)
+        unit = torch.maximum(farthest, floor)
     else:
-        unit = per_channel(materialize(floor / ACCURACY[mu.dtype].floor), flat)
+        unit = floor / ACCURACY[mu.dtype].floor
     power = options.phi if phi is None else per_channel(phi, flat)
     assert power is not None
-    floor_per_channel = per_channel(floor, flat)
+    floor_per_channel, exact = per_channel(floor, flat), options.tol is None
+    unit = per_channel(materialize(unit if exact else unit.reciprocal()), flat)
 
     def weigh(d: Tensor) -> tuple[Tensor, Tensor | None]:
         distance = torch.maximum(d.abs(), floor_per_channel)
-        w = weights(distance, power, unit)
-        return w, None if phi is None else (distance / unit).log()
+        w = weights(distance, power, unit) if exact else quick_weights(distance, power, unit)
+        return w, None if phi is None else (distance / unit if exact else distance * unit).log()
 
     return weigh

@@ -1,8 +1,7 @@
 """The search for the generalized geometric median, for one channel or thousands at once: Newton inside a bracket.
 
-The caller supplies the sums over its data (`Sums`), so that dense, compiled and segmented data share one search.
-Tensors have one element a channel (or, in `segmented.py`, one a segment and channel) unless a shape is given.  Nothing
-waits for the device unless `stop_early` is set.
+The caller supplies the sums over its data (`Sums`), so dense, compiled and segmented data share one search.  Tensors
+have one element a channel (`segmented.py`: a segment and channel) unless a shape is given.  Only `stop_early` waits.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ class Sums(NamedTuple):
     score: Tensor  # sum d w: its sign tells on which side of y the median lies
     weight: Tensor  # sum w
     near: Tensor  # sum w min(1, reach / |d|): the part of the weight that may change within the reach
+    slope: Tensor | None = None  # the weight on average over a short distance; None: take the weight
 
 
 class SearchState(NamedTuple):
@@ -93,7 +93,7 @@ def search_step(state: SearchState, sums: Sums, phi: float | Tensor, sd: Tensor,
     short step alone is no evidence, because one value close to y makes every step short.
     """
     y, low, high, last_score, done, iterations, error = state
-    score, weight, near = sums
+    score, weight, near = sums[:3]
     step = score / (weight * (phi - 1))
     low = torch.where(score > 0, torch.maximum(low, y), low)
     high = torch.where(score < 0, torch.minimum(high, y), high)
