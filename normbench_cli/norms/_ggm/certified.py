@@ -89,7 +89,8 @@ def certified_bound(step: Tensor, near_share: Tensor, phi: float | Tensor, asked
     most = length / (1 - near_share).clamp_min(1e-9)
     least = length / (1 + near_share * 2 * (1 - p) / p)
     two_sided = torch.maximum(most - length, length - least)
-    return torch.where(most <= asked.two_sided, two_sided, torch.where(most <= asked.one_sided, most, torch.inf))
+    both = (asked.two_sided > 0) & (most <= asked.two_sided)
+    return torch.where(both, two_sided, torch.where(most <= asked.one_sided, most, torch.inf))
 
 
 def certified_step(state: SearchState, sums: Sums, phi: float | Tensor, asked: Asked) -> SearchState:

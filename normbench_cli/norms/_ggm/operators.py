@@ -6,6 +6,8 @@ the search may look whether it is done; the model stays one graph.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -45,17 +47,8 @@ def forward_operator(
 
 
 @forward_operator.register_fake
-def _(
-    flat: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    phi: Tensor | None,
-    offset: Tensor,
-    center: Tensor,
-    solver_totals: Tensor,
-    numbers: list[float],
-    dynamic_rows: bool,
-) -> list[Tensor]:
+def _(flat: Tensor, *others: Any) -> list[Tensor]:
+    _, _, _, _, center, solver_totals, *_ = others
     statistics = torch.float64 if flat.dtype == torch.float64 else torch.float32
     mu, var, scale, new_offset, mean, floor = (center.new_empty(center.shape, dtype=statistics) for _ in range(6))
     largest, certified = solver_totals.new_empty(()), solver_totals.new_empty((), dtype=torch.bool)
@@ -82,16 +75,6 @@ def backward_operator(
 
 
 @backward_operator.register_fake
-def _(
-    grad: Tensor,
-    flat: Tensor,
-    weight: Tensor | None,
-    mean: Tensor,
-    mu: Tensor,
-    scale: Tensor,
-    floor: Tensor,
-    phi: Tensor | None,
-    numbers: list[float],
-    dynamic_rows: bool,
-) -> list[Tensor]:
-    return [torch.empty_like(flat), *(torch.empty_like(mu) for _ in range(3))]
+def _(*tensors: Any) -> list[Tensor]:
+    _, flat, _, mean, *_ = tensors
+    return [torch.empty_like(flat), *(torch.empty_like(mean) for _ in range(3))]

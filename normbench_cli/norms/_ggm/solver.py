@@ -142,7 +142,7 @@ def plain_newton(
     """The papers' iteration with the sign corrected (E1): a fixed number of steps, no bracket, no convergence test."""
     y, step = start, torch.zeros_like(start)
     for _ in range(steps):
-        score, weight, _ = sums(y)
+        score, weight = sums(y)[:2]
         step = score / (weight * (phi - 1))
         y = y + step
     error = step.abs() / (sd + y.abs() * 1e-7 + 1e-38)

@@ -77,14 +77,13 @@ def search_with_looks(
 ) -> tuple[SearchState, Fit]:
     """Pass by pass for all channels while many are left or the data are few, then the last ones alone.  The errors are
     in standard deviations.  Reads values, so for a CPU."""
-    once, left = options._replace(steps=1), 0
+    once = options._replace(steps=1)
     for _ in range(LOOKS):
         left = int((~state.done).sum())
         if left == 0 or (left * FEW_CHANNELS <= state.done.numel() and flat.numel() > FEW_ELEMENTS):
             break
         state = SearchState(*MORE(flat, phi, *problem, *state, options=once, dynamic_rows=dynamic_rows))
-    if left:
-        state = search_for_few(flat, phi, problem, state, once)
+    state = search_for_few(flat, phi, problem, state, once)
     alone = ~state.done
     if bool(squares_lost(problem).any()):
         alone = alone | lost_but_not_equal(flat, problem)
@@ -98,6 +97,8 @@ def search_for_few(
 ) -> SearchState:
     """Pass by pass over the data of those channels alone that are not certified."""
     channels = (~state.done).nonzero()[:, 0]
+    if not len(channels):
+        return state
     data, power = channel_by_channel(flat, channels), None if phi is None else phi[channels]
     of_some, some = Problem(*(t[channels] for t in problem)), SearchState(*(t[channels] for t in state))
     for _ in range(LOOKS):
