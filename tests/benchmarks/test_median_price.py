@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -67,7 +68,7 @@ def measured(shape: tuple[int, ...], memory_format: torch.memory_format) -> list
     took = [statistics.median(each[WARM_UP:]) for each in times]
     made = [statistics.fmean(each[WARM_UP:]) for each in passes]
     x = batches[0].requires_grad_()
-    saved = [saved_activation_bytes(lambda layer=layer: layer(x), layer) for layer in plain]
+    saved = [saved_activation_bytes(partial(layer, x), layer) for layer in plain]
     return [(t / took[0], b / saved[0], p) for t, b, p in zip(took[1:], saved[1:], made[1:], strict=True)]
 
 

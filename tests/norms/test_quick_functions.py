@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -34,13 +34,14 @@ def test_inductor_has_its_own_functions_again_afterwards() -> None:
     before = config.post_grad_custom_post_pass
     with _in_use():
         assert not any(vars(CppVecOverrides)[name] is own[name] for name in FUNCTIONS)
-        assert FUNCTIONS["log"] in config.post_grad_custom_post_pass.uuid()  # a kernel on disk has a key of its own
+        marker: Any = config.post_grad_custom_post_pass
+        assert FUNCTIONS["log"] in marker.uuid()  # a kernel on disk has a key of its own
     assert {name: vars(CppVecOverrides)[name] for name in FUNCTIONS} == own
     assert config.post_grad_custom_post_pass is before
 
 
 @pytest.fixture
-def outcomes(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
+def outcomes(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setenv("NORMBENCH_COMPILE", "always")
     monkeypatch.setattr(fast_paths, "_outcomes", {})
     return fast_paths._outcomes
