@@ -178,14 +178,12 @@ def _compiler_knows_the_processor() -> bool:
 
     Otherwise inductor compiles a test program for each kind of them, which takes longer than all kernels together.
     """
-    from torch._inductor import config
-
-    if config.cpp.vec_isa_ok is not None or platform.machine() not in ("x86_64", "AMD64"):
-        return False  # the user has decided, or there is nothing to ask for
     try:
-        from torch._inductor import cpu_vec_isa
+        from torch._inductor import config, cpu_vec_isa
         from torch._inductor.cpp_builder import get_cpp_compiler
 
+        if config.cpp.vec_isa_ok is not None or platform.machine() not in ("x86_64", "AMD64"):
+            return False  # the user has decided, or there is nothing to ask for
         has = cpu_vec_isa.x86_isa_checker()
         kinds = [kind for kind in cpu_vec_isa.supported_vec_isa_list if all(part in has for part in str(kind).split())]
         flags = [flag for kind in kinds for flag in kind.build_arch_flags().split()]

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from normbench_cli.norms._batch.layout import working_dtype
 from normbench_cli.norms._compile_policy import reads_without_sync
+from normbench_cli.norms._ggm.certified import Tolerance, in_standard_errors
 from normbench_cli.norms._ggm.learned_phi import LearnablePhi, LearnsPhiModule, PhiRange
 from normbench_cli.norms._ggm.segmented import segmented_median
 from normbench_cli.norms._ggm.solver import MAX_STEPS, parse_solver
@@ -32,6 +33,7 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
     eps: added to the mean square, inside the root
     learn_phi: one phi a feature, learned within [1.2, 2] from ``phi``
     solver: safe or newton:iterations=4
+    tol: as in augnorm, in standard errors of each graph's median, sd / sqrt(nodes); or exact
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
         eps: NotNegative = 1e-6,
         learn_phi: bool = False,
         solver: str = "safe",
+        tol: Tolerance = 0.02,
     ) -> None:
         super().__init__()
         low, high = LEARNED
@@ -50,6 +53,7 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
         self.fixed_phi = float(phi)
         self.eps = eps
         self.solver = solver
+        self.tol = tol
         self.plain_iterations = parse_solver(solver)
         self.weight = nn.Parameter(torch.ones(num_features))
         self.bias = nn.Parameter(torch.zeros(num_features))
@@ -72,13 +76,15 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
         data = x.to(working_dtype(x))
         stop_early = reads_without_sync(x)
         steps = MAX_STEPS if stop_early else STEPS_UNCHECKED
-        found = segmented_median(data, self.phi, batch, num_graphs, self.plain_iterations, steps, stop_early)
-        s = data - to_rows(self.alpha * found.mu, batch)
-        square = segment_mean(s * s, batch, num_graphs, segment_sizes(data, batch, num_graphs))
+        tol = None if self.tol == "exact" else float(self.tol)
+        found = segmented_median(data, self.phi, batch, num_graphs, self.plain_iterations, steps, stop_early, tol)
+        s, sizes = data - to_rows(self.alpha * found.mu, batch), segment_sizes(data, batch, num_graphs)
+        square = segment_mean(s * s, batch, num_graphs, sizes)
         y = s * to_rows(self.weight * (square + self.eps).rsqrt(), batch) + self.bias
         with torch.no_grad():
             self.solver_totals.copy_(add_call(self.solver_totals, found.iterations, found.converged, found.error))
+            self.count_error(in_standard_errors(found.error, sizes.unsqueeze(-1)).amax())
         return y.to(x.dtype)
 
     def extra_repr(self) -> str:
-        return f"{self.num_features}, phi={self.fixed_phi:g}, eps={self.eps:g}, solver={self.solver}"
+        return f"{self.num_features}, phi={self.fixed_phi:g}, eps={self.eps:g}, solver={self.solver}, tol={self.tol}"

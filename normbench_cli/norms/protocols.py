@@ -33,7 +33,8 @@ class HasSolverStatistics(Protocol):
 
     def solver_statistics(self) -> dict[str, Tensor]:
         """Since the last reset, as scalars: `iterations_mean`, `iterations_max`, `unconverged` (a fraction of the
-        channels), `residual` (the largest error bound, in standard deviations)."""
+        channels), `residual` (the largest error bound, in standard deviations), and perhaps `error_bound` (the same in
+        standard errors of the center, sd / sqrt(values))."""
         ...
 
     def reset_solver_statistics(self) -> None: ...

@@ -18,6 +18,7 @@ from normbench_cli import fast_paths
 from normbench_cli.norms import _compile
 from normbench_cli.norms._batch import popnorm_kernels
 from normbench_cli.norms._compile import InductorKernel, keep_headers_in_cache
+from normbench_cli.norms._quick_functions import processor_has_them
 from normbench_cli.norms.popnorm import POPNorm
 
 
@@ -166,10 +167,12 @@ def test_all_fallbacks_are_listed_after_a_trial_of_each(
 ) -> None:
     assert fast_paths.fallbacks() == []
     assert {"inductor on cpu", "inductor on cpu with dynamic rows"} <= outcomes.keys()
+    quick = processor_has_them()
     outcomes.clear()
     monkeypatch.setattr(_compile, "_compiled", lambda function, *_: lambda x: function(x) + 1)
-    assert [reason.partition(":")[0] for reason in fast_paths.fallbacks()] == ["norm layers run uncompiled, slower"] * 2
-    assert all("wrong values" in reason for reason in fast_paths.fallbacks())
+    expected = ["norm layers run uncompiled, slower"] * 2 + ["norm layers with a robust center run slower"] * quick
+    assert [reason.partition(":")[0] for reason in fast_paths.fallbacks()] == expected
+    assert all("wrong values" in reason for reason in fast_paths.fallbacks()[:2])
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have one kind of vector instructions")

@@ -13,6 +13,7 @@ from normbench_cli.norms._compile import has_batch_norm_operators
 from normbench_cli.norms._compile_policy import LARGE, LARGE_MATRIX, worth_compiling
 from normbench_cli.norms.augnorm import FEW_VALUES, LOW_PHI, STEPS_UNCHECKED, STEPS_UNCHECKED_LOW_PHI
 from normbench_cli.registry import NORMS
+from tests.norms.exact import exact
 
 
 def of_shape(*shape: int) -> Tensor:
@@ -75,7 +76,7 @@ def test_wrong_values_of_an_operator_fail_the_trial(number: int, monkeypatch: py
     ],
 )
 def test_steps_before_the_first_look(spec: str, x: Tensor, steps: int) -> None:
-    options = NORMS.build(spec, num_features=4).solver_options(x)
+    options = NORMS.build(exact(spec), num_features=4).solver_options(x)
     assert (options.steps, options.plain) == (steps, "newton" in spec)
 
 
