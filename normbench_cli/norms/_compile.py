@@ -6,7 +6,7 @@ results on disk.  Calling inductor directly saves the guards of torch.compile, w
 
 Whether a shape is compiled depends on the shape alone, never on what came before, so a resumed training repeats every
 bit.  Where the number of rows changes from call to call, as with batches of graphs, ``dynamic_rows=True`` makes one
-kernel for any number of rows of a matrix.
+kernel for any number of rows of a matrix, or with ``open_dims=2`` for any two leading dimensions of three.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from normbench_cli import fast_paths
 from normbench_cli.device import pick_device
 from normbench_cli.norms._compile_policy import is_concrete, path_of, worth_compiling
 
-TRACED_ROWS = 1025  # odd, so that nothing is split into blocks of rows, and above every size that is treated specially
+TRACED = (1025, 33)  # sizes of open dimensions: odd, so that nothing is split; rows above all that is treated specially
 MOST_KERNELS = 256  # of one function; a network has about a dozen shapes
 UNCOMPILED = "norm layers run uncompiled, slower"
 
@@ -40,24 +40,26 @@ class InductorKernel:
     """``f(*tensors, **options)`` with f compiled for each (first tensor, options).
 
     The shape of the first tensor determines those of the others; options are hashable constants, always given in the
-    same order.  A kernel is made for contiguous tensors and gets them contiguous.
+    same order.  A kernel is made for contiguous tensors and gets them contiguous.  With dynamic rows the first
+    `open_dims` of `open_dims + 1` dimensions are open; where there are two, neither may be 1.
     """
 
     lock = threading.Lock()  # one compilation at a time: models may be trained in several threads
 
-    def __init__(self, function: Kernel) -> None:
+    def __init__(self, function: Kernel, open_dims: int = 1) -> None:
         self.function = function
+        self.open_dims = open_dims
         self.compiled: dict[Hashable, Kernel] = {}
 
     def __call__(self, *tensors: Tensor | None, dynamic_rows: bool = False, **options: Hashable) -> Any:
         first = tensors[0]
         assert first is not None
-        if not (is_concrete(first) and worth_compiling(first, dynamic_rows)):
+        open_dims = self.open_dims if dynamic_rows and first.ndim == self.open_dims + 1 else 0
+        if not (is_concrete(first) and worth_compiling(first.flatten(1) if open_dims else first, dynamic_rows)):
             return self.function(*tensors, **options)
-        open_rows = dynamic_rows and first.ndim == 2
         key = (
-            first.shape[1:] if open_rows else first.shape,
-            open_rows,
+            first.shape[open_dims:],
+            open_dims,
             first.dtype,
             first.device,
             tuple(None if t is None else t.dtype for t in tensors),
@@ -68,14 +70,14 @@ class InductorKernel:
         kernel = self.compiled.get(key)
         if kernel is None:
             with InductorKernel.lock:
-                kernel = self.compiled.get(key) or self._compile(tensors, given, options, open_rows)
+                kernel = self.compiled.get(key) or self._compile(tensors, given, options, open_dims)
                 if len(self.compiled) >= MOST_KERNELS:  # made again from the cache on disk if it is needed again
                     self.compiled.pop(next(iter(self.compiled)))
                 self.compiled[key] = kernel
         return kernel(*given)
 
     def _compile(
-        self, tensors: Sequence[Tensor | None], given: list[Tensor], options: dict[str, Hashable], open_rows: bool
+        self, tensors: Sequence[Tensor | None], given: list[Tensor], options: dict[str, Hashable], open_dims: int
     ) -> Kernel:
         """The kernel for the tensors that are given; the function itself where the compiler fails."""
         present = [t is not None for t in tensors]
@@ -85,13 +87,13 @@ class InductorKernel:
             return self.function(*(next(rest) if there else None for there in present), **options)
 
         try:
-            return _compiled(function, [t.detach() for t in given], open_rows)
+            return _compiled(function, [t.detach() for t in given], open_dims)
         except Exception as error:
-            fast_paths.fall_back(path_of(given[0].device, open_rows), UNCOMPILED, error)
+            fast_paths.fall_back(path_of(given[0].device, bool(open_dims)), UNCOMPILED, error)
             return function
 
 
-def _compiled(function: Kernel, given: list[Tensor], open_rows: bool) -> Kernel:
+def _compiled(function: Kernel, given: list[Tensor], open_dims: int) -> Kernel:
     """Compile and run: only a call finds out that, for instance, the C++ compiler is missing."""
     from torch._inductor import compile as inductor
     from torch._inductor import config
@@ -100,19 +102,25 @@ def _compiled(function: Kernel, given: list[Tensor], open_rows: bool) -> Kernel:
     keep_headers_in_cache()
     with warnings.catch_warnings(), torch.no_grad(), config.patch(_inductor_settings()):
         warnings.simplefilter("ignore")
-        if not open_rows:
+        if not open_dims:
             kernel = cast(Kernel, inductor(make_fx(function, tracing_mode="fake")(*given), list(given)))
             kernel(*given)
             return kernel
-        kernel = _compiled_for_any_rows(function, given)
-        rows = len(given[0])
-        for number in {rows, max(rows - 1, 2)}:
-            kernel(*(t[:number].contiguous() if t.shape == given[0].shape else t for t in given))
+        kernel = _compiled_for_any_rows(function, given, open_dims)
+        for rows in {len(given[0]), max(len(given[0]) - 1, 2)}:
+            kernel(*(t[:rows].contiguous() if any(_open(t, given[0], open_dims)) else t for t in given))
         return kernel
 
 
-def _compiled_for_any_rows(function: Kernel, given: Sequence[Tensor]) -> Kernel:
-    """The function compiled with the number of rows of its first tensor, and of all of that shape, left open.
+def _open(tensor: Tensor, first: Tensor, open_dims: int) -> list[bool]:
+    """Which dimensions of a tensor are open: rows, if shaped like the first; of three the leading two that are not 1."""
+    if open_dims == 1:
+        return [dim == 0 and tensor.shape == first.shape for dim in range(tensor.ndim)]
+    return [dim < 2 and tensor.ndim == first.ndim and tensor.shape[dim] != 1 for dim in range(tensor.ndim)]
+
+
+def _compiled_for_any_rows(function: Kernel, given: Sequence[Tensor], open_dims: int) -> Kernel:
+    """The function compiled with the sizes of open dimensions left open.
 
     `torch._inductor.compile` knows fixed shapes only, so this does what dynamo does before it calls inductor.  It makes
     a fake tensor for each input, all in one `ShapeEnv`, with a symbol for an open number of rows; a symbol needs a
@@ -129,11 +137,10 @@ def _compiled_for_any_rows(function: Kernel, given: Sequence[Tensor]) -> Kernel:
     mode = FakeTensorMode(shape_env=ShapeEnv())
     placeholders = []
     for number, tensor in enumerate(given):
-        is_open = tensor.shape == given[0].shape
-        example = tensor.new_empty(TRACED_ROWS, *tensor.shape[1:]) if is_open else tensor
-        sizes = [DimDynamic.STATIC] * tensor.ndim
-        if is_open:
-            sizes[0] = DimDynamic.DYNAMIC
+        is_open = _open(tensor, given[0], open_dims)
+        shape = [TRACED[dim] if is_open[dim] else size for dim, size in enumerate(tensor.shape)]
+        example = tensor.new_empty(shape) if any(is_open) else tensor
+        sizes = [DimDynamic.DYNAMIC if there else DimDynamic.STATIC for there in is_open]
         context: Any = StatelessSymbolicContext(dynamic_sizes=sizes)
         source = ConstantSource(f"tensor{number}")
         placeholders.append(mode.from_tensor(example, symbolic_context=context, source=source))
@@ -238,7 +245,7 @@ def _try_inductor(device: torch.device, open_rows: bool) -> None:
         return (x - x.sum(0) / x.shape[0]).exp()
 
     x = torch.linspace(-1, 1, 48, device=device).view(12, 4)
-    kernel = _compiled(function, [x], open_rows)
+    kernel = _compiled(function, [x], int(open_rows))
     for rows in (12, 7) if open_rows else (12,):
         if not torch.allclose(kernel(x[:rows]), function(x[:rows])):
             raise ValueError("wrong values")

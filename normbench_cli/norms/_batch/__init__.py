@@ -5,6 +5,7 @@
     running.py          `RunningStatsNorm`: running statistics for evaluation, the base of augnorm, mediannorm, popnorm
     group.py            the number of groups; `GroupNormBase`, the base of groupnorm, layernorm, instancenorm
     popnorm_kernels.py  popnorm's default form, forward and backward
+    median_kernels.py   mediannorm in training, forward and backward
 
 Shapes: a layer takes x (N, C, ...).  `to_columns` makes it flat, (values, C) or (N, C, values), channels second in
 either case.  Whatever there is one of per channel (mean, variance, gamma, beta, scale) is (C), and `per_channel` makes
