@@ -41,7 +41,8 @@ class InductorKernel:
 
     The shape of the first tensor determines those of the others; options are hashable constants, always given in the
     same order.  A kernel is made for contiguous tensors and gets them contiguous.  With dynamic rows the first
-    `open_dims` of `open_dims + 1` dimensions are open; where there are two, neither may be 1.
+    `open_dims` of `open_dims + 1` dimensions are open; where there are two, neither may be 1.  Where the first tensor is
+    only `part_of` the data, their size decides whether to compile.
     """
 
     lock = threading.Lock()  # one compilation at a time: models may be trained in several threads
@@ -51,11 +52,14 @@ class InductorKernel:
         self.open_dims = open_dims
         self.compiled: dict[Hashable, Kernel] = {}
 
-    def __call__(self, *tensors: Tensor | None, dynamic_rows: bool = False, **options: Hashable) -> Any:
+    def __call__(
+        self, *tensors: Tensor | None, dynamic_rows: bool = False, part_of: Tensor | None = None, **options: Hashable
+    ) -> Any:
         first = tensors[0]
         assert first is not None
         open_dims = self.open_dims if dynamic_rows and first.ndim == self.open_dims + 1 else 0
-        if not (is_concrete(first) and worth_compiling(first.flatten(1) if open_dims else first, dynamic_rows)):
+        whole = first if part_of is None else part_of
+        if not (is_concrete(first) and worth_compiling(whole.flatten(1) if open_dims else whole, dynamic_rows)):
             return self.function(*tensors, **options)
         key = (
             first.shape[open_dims:],
@@ -141,9 +145,8 @@ def _compiled_for_any_rows(function: Kernel, given: Sequence[Tensor], open_dims:
         shape = [TRACED[dim] if is_open[dim] else size for dim, size in enumerate(tensor.shape)]
         example = tensor.new_empty(shape) if any(is_open) else tensor
         sizes = [DimDynamic.DYNAMIC if there else DimDynamic.STATIC for there in is_open]
-        context: Any = StatelessSymbolicContext(dynamic_sizes=sizes)
-        source = ConstantSource(f"tensor{number}")
-        placeholders.append(mode.from_tensor(example, symbolic_context=context, source=source))
+        settings: Any = {"symbolic_context": StatelessSymbolicContext(dynamic_sizes=sizes)}
+        placeholders.append(mode.from_tensor(example, source=ConstantSource(f"tensor{number}"), **settings))
     with mode:
         graph = make_fx(function, tracing_mode="real")(*placeholders)
     with tracing(TracingContext(mode)):

@@ -24,7 +24,8 @@ from normbench_cli.norms._ggm.padded import (
 from normbench_cli.norms._ggm.solver import MAX_STEPS, SearchState
 from normbench_cli.norms._padding import PaddedBatch, Padding
 
-FIRST_STEPS, MORE_STEPS = 3, 4
+FIRST_STEPS = 3  # for all medians; in training nine of ten are found then
+MORE_STEPS = 8  # for those that are left, before the next look
 
 FIRST = InductorKernel(first_steps, open_dims=2)
 MORE = InductorKernel(more_steps, open_dims=2)
@@ -42,8 +43,8 @@ class Found(NamedTuple):
 
 
 def find_medians(x: Tensor, phi: Tensor | None, padding: Padding, options: GraphOptions) -> list[Found] | None:
-    """x: (rows, C); phi: (C), or None where it is a constant of the options.  None where values are so large or so small
-    that they have to be scaled first."""
+    """x: (rows, C); phi: (C), or None where it is a constant of the options.  None where values are so large or so
+    small that they have to be scaled first."""
     found = []
     for batch in padding.batches:
         each = find_medians_of_batch(x, phi, batch, options)
@@ -63,7 +64,7 @@ def find_medians_of_batch(x: Tensor, phi: Tensor | None, batch: PaddedBatch, opt
     problem, state = GraphProblem(*found[:cut]), SearchState(*found[cut:])
     steps = FIRST_STEPS
     while steps < MAX_STEPS and len(left := (state.done == 0).flatten().nonzero().squeeze(1)):
-        state = search_for_few(data, sizes, phi, problem, state, left, options._replace(steps=MORE_STEPS))
+        state = search_for_few(data, sizes, phi, problem, state, left, options)
         steps += MORE_STEPS
     return Found(data, sizes, problem, state)
 
@@ -83,24 +84,22 @@ def search_for_few(
 ) -> SearchState:
     """More steps for those medians alone that are left: (number), their indices among (graphs * C)."""
     _, most, channels = data.shape
-    groups = -(-len(left) // channels)
+    groups = max(-(-len(left) // channels), 2)
     chosen = torch.cat([left, left[:1].expand(groups * channels - len(left))])
     graph = chosen.div(channels, rounding_mode="floor")
     first = (chosen + graph * ((most - 1) * channels)).view(groups, 1, channels)
-    places = first + torch.arange(0, most * channels, channels).view(1, most, 1)
-    some = data.take(places)
+    some = data.take(first + torch.arange(0, most * channels, channels).view(1, most, 1))
     per_median = [sizes.expand_as(problem.mean), *problem, *state]
     if phi is not None:
         per_median.append(phi.expand_as(problem.mean))
-    table = torch.stack(per_median).view(len(per_median), -1).index_select(1, chosen).view(-1, groups, 1, channels)
-    cut = 1 + len(GraphProblem._fields) + len(SearchState._fields)
-    power = None if phi is None else table[cut]
-    new = MORE(
-        some, table[0], power, *table[1:cut].unbind(), options=options, dynamic_rows=1 not in some.shape[:2]
-    )
-    return SearchState(
-        *(old.flatten().index_copy(0, chosen, few.flatten()).view(old.shape) for old, few in zip(state, new, strict=True))
-    )
+    whole = torch.stack(per_median).flatten(1)
+    of_some = whole.index_select(1, chosen).view(-1, groups, 1, channels)
+    begin, end = 1 + len(GraphProblem._fields), 1 + len(GraphProblem._fields) + len(SearchState._fields)
+    power = None if phi is None else of_some[end]
+    options, open_sizes = options._replace(steps=MORE_STEPS), has_open_sizes(data)
+    found = MORE(some, of_some[0], power, *of_some[1:end], options=options, dynamic_rows=open_sizes, part_of=data)
+    new = whole[begin:end].index_copy(1, chosen, torch.stack(found).view(end - begin, -1))
+    return SearchState(*new.view(-1, *state.y.shape))
 
 
 class Normalized(NamedTuple):
@@ -124,7 +123,8 @@ def normalize_graphs(
         found = find_medians(x.detach(), None if phi is None else phi.detach(), padding, options)
     if found is None:
         return None
-    return Normalized(*_Normalize.apply(x, weight, bias, alpha, phi, padding, solver_totals, options, found))  # type: ignore[no-untyped-call]
+    tensors = x, weight, bias, alpha, phi
+    return Normalized(*_Normalize.apply(*tensors, padding, solver_totals, options, found))  # type: ignore[no-untyped-call]
 
 
 class _Normalize(torch.autograd.Function):
@@ -176,6 +176,6 @@ class _Normalize(torch.autograd.Function):
             )
             padded.append(dx)
             sums.append(of_parameters)
-        dweight, dbias, dalpha, dphi = sums[0] if len(sums) == 1 else [sum(of_all) for of_all in zip(*sums, strict=True)]
+        dweight, dbias, dalpha, dphi = (sum(parts[1:], parts[0]) for parts in zip(*sums, strict=True))
         dphi = None if phi is None else dphi
         return ctx.padding.to_rows(padded), dweight, dbias, dalpha, dphi, None, None, None, None
