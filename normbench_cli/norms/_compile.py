@@ -32,7 +32,6 @@ from normbench_cli.norms._compile_policy import is_concrete, path_of, worth_comp
 TRACED = (1025, 33)  # sizes of open dimensions: odd, so that nothing is split; rows above all that is treated specially
 MOST_KERNELS = 256  # of one function; a network has about a dozen shapes
 UNCOMPILED = "norm layers run uncompiled, slower"
-
 Kernel = Callable[..., Any]  # returns what the compiled function returns
 
 
@@ -40,9 +39,8 @@ class InductorKernel:
     """``f(*tensors, **options)`` with f compiled for each (first tensor, options).
 
     The shape of the first tensor determines those of the others; options are hashable constants, always given in the
-    same order.  A kernel is made for contiguous tensors and gets them contiguous.  With dynamic rows the first
-    `open_dims` of `open_dims + 1` dimensions are open; where there are two, neither may be 1.  Where the first tensor is
-    only `part_of` the data, their size decides whether to compile.
+    same order.  A kernel gets contiguous tensors.  With dynamic rows, `open_dims` of `open_dims + 1` dimensions are open;
+    of two, neither may be 1.  The size of `part_of`, where given, decides whether to compile.
     """
 
     lock = threading.Lock()  # one compilation at a time: models may be trained in several threads
@@ -117,16 +115,14 @@ def _compiled(function: Kernel, given: list[Tensor], open_dims: int) -> Kernel:
 
 
 def _open(tensor: Tensor, first: Tensor, open_dims: int) -> list[bool]:
-    """Which dimensions of a tensor are open: rows, if shaped like the first; of three the leading two that are not 1."""
+    """Which dimensions of a tensor are open: rows, if shaped like the first; of three the leading two but for 1."""
     if open_dims == 1:
         return [dim == 0 and tensor.shape == first.shape for dim in range(tensor.ndim)]
     return [dim < 2 and tensor.ndim == first.ndim and tensor.shape[dim] != 1 for dim in range(tensor.ndim)]
 
 
 def _compiled_for_any_rows(function: Kernel, given: Sequence[Tensor], open_dims: int) -> Kernel:
-    """The function compiled with the sizes of open dimensions left open.
-
-    `torch._inductor.compile` knows fixed shapes only, so this does what dynamo does before it calls inductor.  It makes
+    """`torch._inductor.compile` knows fixed shapes only, so this does what dynamo does before calling inductor.  It makes
     a fake tensor for each input, all in one `ShapeEnv`, with a symbol for an open number of rows; a symbol needs a
     `Source` to name it.  It traces with them: tracing mode "real" takes them as they are, the others are for real
     tensors.  And it calls `compile_fx` in a `TracingContext`, where inductor and its cache on disk find the `ShapeEnv`.

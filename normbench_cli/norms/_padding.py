@@ -85,8 +85,7 @@ def padded_batch(members: np.ndarray, most: int, sizes: np.ndarray, rows: np.nda
 
 
 def size_classes(sizes: np.ndarray) -> np.ndarray:
-    """For each segment the number of its class: sizes up to a power of two near the mean size are 0, up to twice that 1,
-    and so on."""
+    """The class of each segment: 0 for sizes up to a power of two near the mean size, 1 up to twice that, and so on."""
     smallest = np.ceil(np.log2(sizes[sizes > 0].mean()))
     classes: np.ndarray = np.ceil(np.log2(sizes.clip(1)) - smallest).clip(0).astype(np.int64)
     return classes

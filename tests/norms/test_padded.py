@@ -59,9 +59,7 @@ def test_the_bound_on_the_error_holds() -> None:
     for tol in (0.02, 0.5):
         options = graphs.GraphOptions(1.5, 1e-6, steps=0, tol=tol)
         padding = auggraphnorm.padding_of(batch, len(SIZES))
-        found, exact = (
-            graphs.find_medians(x, None, padding, each) for each in (options, options._replace(tol=None))
-        )
+        found, exact = (graphs.find_medians(x, None, padding, each) for each in (options, options._replace(tol=None)))
         assert found is not None
         assert exact is not None
         for near, best in zip(found, exact, strict=True):

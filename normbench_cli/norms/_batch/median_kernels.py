@@ -1,4 +1,4 @@
-"""`mediannorm` in training: normalization about one value of each channel, which takes the gradient of the center alone.
+"""`mediannorm` in training: normalization about one value of each channel, which takes all of the center's gradient.
 
     d = x - mu,   sigma^2 = mean d^2,   xhat = d / sqrt(sigma^2 + eps),   y = gamma xhat + beta
     ds = gamma / sqrt(sigma^2 + eps) (dy - xhat mean(dy xhat)),   dx = ds, and at the center's value ds - sum ds

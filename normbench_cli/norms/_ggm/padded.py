@@ -191,9 +191,7 @@ def backward_pass(
     xhat, d = (data - center) * scale, data - mu
     distance = torch.maximum(d.abs(), floor)
     w = weights(distance, power, unit)
-    sum_dy, sum_dy_xhat, sum_w = (
-        materialize((term * valid).sum(1, keepdim=True)) for term in (grad, grad * xhat, w)
-    )
+    sum_dy, sum_dy_xhat, sum_w = (materialize((term * valid).sum(1, keepdim=True)) for term in (grad, grad * xhat, w))
     factor, slope = materialize(scale * weight), materialize(sum_dy_xhat / sizes)
     sum_ds = materialize(factor * (sum_dy - sum_dy_xhat * (mean - center) * scale))
     pull = materialize(-alpha * sum_ds / sum_w.clamp_min(TINY))
