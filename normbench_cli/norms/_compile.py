@@ -39,8 +39,8 @@ class InductorKernel:
     """``f(*tensors, **options)`` with f compiled for each (first tensor, options).
 
     The shape of the first tensor determines those of the others; options are hashable constants, always given in the
-    same order.  A kernel gets contiguous tensors.  With dynamic rows, `open_dims` of `open_dims + 1` dimensions are open;
-    of two, neither may be 1.  The size of `part_of`, where given, decides whether to compile.
+    same order.  A kernel gets contiguous tensors.  With dynamic rows all dimensions but the last are open, if they are
+    `open_dims`; of two, neither may be 1.  The size of `part_of`, where given, decides whether to compile.
     """
 
     lock = threading.Lock()  # one compilation at a time: models may be trained in several threads
@@ -122,8 +122,8 @@ def _open(tensor: Tensor, first: Tensor, open_dims: int) -> list[bool]:
 
 
 def _compiled_for_any_rows(function: Kernel, given: Sequence[Tensor], open_dims: int) -> Kernel:
-    """`torch._inductor.compile` knows fixed shapes only, so this does what dynamo does before calling inductor.  It makes
-    a fake tensor for each input, all in one `ShapeEnv`, with a symbol for an open number of rows; a symbol needs a
+    """`torch._inductor.compile` knows fixed shapes only, so this does what dynamo does before that.  It makes a
+    fake tensor for each input, all in one `ShapeEnv`, with a symbol for an open number of rows; a symbol needs a
     `Source` to name it.  It traces with them: tracing mode "real" takes them as they are, the others are for real
     tensors.  And it calls `compile_fx` in a `TracingContext`, where inductor and its cache on disk find the `ShapeEnv`.
     """

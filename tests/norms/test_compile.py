@@ -38,8 +38,8 @@ def compiled(monkeypatch: pytest.MonkeyPatch, outcomes: dict[str, str]) -> list[
     """The shapes that are compiled; nothing really is, which saves seconds."""
     shapes: list[tuple[int, ...]] = []
 
-    def pretend(function: Callable[..., Any], given: list[Tensor], open_rows: bool) -> Callable[..., Any]:
-        shapes.append((*given[0].shape, open_rows))
+    def pretend(function: Callable[..., Any], given: list[Tensor], open_dims: int) -> Callable[..., Any]:
+        shapes.append((*given[0].shape, open_dims))
         return function
 
     monkeypatch.setattr(_compile, "_compiled", pretend)
@@ -74,6 +74,26 @@ def test_one_kernel_serves_any_number_of_rows_of_a_matrix(compiled: list[tuple[i
         kernel(torch.randn(rows, 4), None, dynamic_rows=True, eps=1e-5)
         kernel(torch.randn(2, 4, rows), None, dynamic_rows=True, eps=1e-5)  # no matrix: a kernel for each shape
     assert compiled == [(3, 4, True), (2, 4, 3, False), (2, 4, 100, False), (2, 4, 1024, False)]
+
+
+def test_one_kernel_serves_padded_batches_of_any_sizes(compiled: list[tuple[int, ...]]) -> None:
+    kernel = InductorKernel(standardized, open_dims=2)
+    for shape in ((3, 5, 4), (9, 2, 4), (100, 30, 4), (100, 30, 6)):
+        kernel(torch.randn(shape), None, dynamic_rows=True, eps=1e-5)
+    assert compiled == [(3, 5, 4, 2), (100, 30, 6, 2)]
+    first, of_graphs, of_features = torch.randn(3, 5, 4), torch.randn(3, 1, 4), torch.randn(4)
+    assert [sum(_compile._open(t, first, 2)) for t in (first, of_graphs, of_features)] == [2, 1, 0]
+
+
+def test_the_size_of_the_whole_decides_whether_a_part_is_compiled(
+    compiled: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NORMBENCH_COMPILE", "auto")
+    kernel, x = InductorKernel(standardized, open_dims=2), torch.randn(2, 3, 4)
+    kernel(x, None, dynamic_rows=True, eps=1e-5)
+    assert compiled == []
+    kernel(x, None, dynamic_rows=True, part_of=torch.randn(100, 100, 4), eps=1e-5)
+    assert compiled == [(2, 3, 4, 2)]
 
 
 def test_the_number_of_kernels_has_a_limit(compiled: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from normbench_cli.norms import auggraphnorm
 from normbench_cli.norms._ggm import graphs
+from normbench_cli.norms._ggm.padded import GraphOptions
+from normbench_cli.norms._padding import padding_of
 from normbench_cli.norms.auggraphnorm import AugGraphNorm
 
 SIZES = [1, 5, 40, 2, 0, 13, 3, 7, 0]  # several padded batches, graphs of one node and of none
@@ -57,8 +58,8 @@ def test_padded_batches_give_what_segments_give(
 def test_the_bound_on_the_error_holds() -> None:
     x, batch = some_graphs(torch.float64)
     for tol in (0.02, 0.5):
-        options = graphs.GraphOptions(1.5, 1e-6, steps=0, tol=tol)
-        padding = auggraphnorm.padding_of(batch, len(SIZES))
+        options = GraphOptions(1.5, 1e-6, steps=0, tol=tol)
+        padding = padding_of(batch, len(SIZES))
         found, exact = (graphs.find_medians(x, None, padding, each) for each in (options, options._replace(tol=None)))
         assert found is not None
         assert exact is not None
