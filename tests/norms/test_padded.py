@@ -13,7 +13,7 @@ from normbench_cli.norms._ggm.padded import GraphOptions
 from normbench_cli.norms._padding import padding_of
 from normbench_cli.norms.auggraphnorm import AugGraphNorm
 
-SIZES = [1, 5, 40, 2, 0, 13, 3, 7, 0]  # several padded batches, graphs of one node and of none
+SIZES = [1, 5, 40, 2, 0, 13, 3, 7, 36, 0]  # several padded batches, graphs of one node and of none
 
 
 def some_graphs(dtype: torch.dtype) -> tuple[Tensor, Tensor]:
@@ -89,17 +89,14 @@ def test_a_value_that_is_not_finite_stays_in_its_graph() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"phi": 1.3, "tol": "exact"}, {"learn_phi": True}], ids=str)
-def test_compiled_passes_give_what_uncompiled_ones_give(
-    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compiled_passes_give_what_uncompiled_ones_give(monkeypatch: pytest.MonkeyPatch) -> None:
     x, batch = some_graphs(torch.float32)
-    layer = AugGraphNorm(6, **options)
+    layer = AugGraphNorm(6)
     for name in ("FIRST", "MORE", "COMPLETE", "BACKWARD"):
         kernel = getattr(graphs, name)
         monkeypatch.setattr(graphs, name, type(kernel)(kernel.function, open_dims=2))
     monkeypatch.setenv("NORMBENCH_COMPILE", "always")
-    for part in (slice(None), batch != 2):  # one set of kernels for any sizes
+    for part in (slice(None), (batch != 2) & (batch != 8)):  # one set of kernels for any sizes
         expected = results_uncompiled(layer, x[part], batch[part], monkeypatch)
         torch.testing.assert_close(results(layer, x[part], batch[part]), expected, rtol=1e-3, atol=1e-3)
     assert len(graphs.FIRST.compiled) == 1
