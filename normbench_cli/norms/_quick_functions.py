@@ -74,12 +74,12 @@ class QuickKernel(InductorKernel):
     """A compiled kernel with the quick functions; for results that have a tolerance."""
 
     def _compile(
-        self, tensors: Sequence[Tensor | None], given: list[Tensor], options: dict[str, Hashable], open_rows: bool
+        self, tensors: Sequence[Tensor | None], given: list[Tensor], options: dict[str, Hashable], open_dims: int
     ) -> Kernel:
         if not (processor_has_them() and fast_paths.passes(PATH, _trial, SLOWER)):
-            return super()._compile(tensors, given, options, open_rows)
+            return super()._compile(tensors, given, options, open_dims)
         with _in_use():
-            return super()._compile(tensors, given, options, open_rows)
+            return super()._compile(tensors, given, options, open_dims)
 
 
 def processor_has_them() -> bool:
@@ -127,7 +127,7 @@ def _trial() -> None:
 
     x = torch.cat([torch.linspace(0.01, 20, 61), torch.tensor([0.0, 1e-30, torch.inf])])
     with _in_use():
-        kernel = _compile._compiled(function, [x], False)
+        kernel = _compile._compiled(function, [x], 0)
     for found, expected in zip(kernel(x), function(x), strict=True):
         torch.testing.assert_close(found, expected, rtol=2e-6, atol=2e-6)
 

@@ -22,15 +22,17 @@ class SolverTotals(NamedTuple):
     max_error: Tensor  # the largest error bound, in standard deviations
 
 
-def add_call(totals: Tensor, iterations: Tensor, converged: Tensor, error: Tensor) -> Tensor:
+def add_call(
+    totals: Tensor, iterations: Tensor, converged: Tensor, error: Tensor, share: float | Tensor = 1.0
+) -> Tensor:
     """The totals (5) after one more call, whose iterations, convergence and error bounds are tensors of one shape, an
-    element for each median searched."""
+    element for each median searched; share: of the call's medians that these are, where they come in parts."""
     old, dtype = SolverTotals(*totals.unbind()), totals.dtype
     new = SolverTotals(
-        calls=old.calls + 1,
-        mean_iterations=old.mean_iterations + iterations.to(dtype).mean(),
+        calls=old.calls + share,
+        mean_iterations=old.mean_iterations + iterations.to(dtype).mean() * share,
         max_iterations=torch.maximum(old.max_iterations, iterations.to(dtype).amax()),
-        unconverged=old.unconverged + (~converged).to(dtype).mean(),
+        unconverged=old.unconverged + (~converged).to(dtype).mean() * share,
         max_error=torch.maximum(old.max_error, error.to(dtype).amax()),
     )
     return torch.stack(list(new))
