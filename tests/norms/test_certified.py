@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import statistics
 
 import pytest
 import torch
@@ -175,6 +176,15 @@ def test_passes_of_the_search_in_the_warm_state(phi: float, most: float, monkeyp
         layer(torch.randn(4096, 8).exp())
     assert counted.mean <= most
     assert layer.solver_statistics()["iterations_mean"] <= most  # that a channel needs
+
+
+@pytest.mark.parametrize(("phi", "most"), [(1.5, 1.3), (1.2, 2.5)])
+def test_passes_of_a_blind_search_in_the_warm_state(phi: float, most: float, blind: list[int]) -> None:
+    layer = AugNorm(8, phi=phi)
+    torch.manual_seed(0)
+    for _ in range(25):
+        layer(torch.randn(4096, 8).exp())
+    assert statistics.fmean(blind[5:]) <= most
 
 
 @pytest.mark.slow
