@@ -16,7 +16,7 @@ from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.median import generalized_median
 from normbench_cli.norms._ggm.solver import parse_solver
 from normbench_cli.norms._ggm.stats import SolverLayer, SolverTotals
-from normbench_cli.norms._ggm.step_before import StepBefore
+from normbench_cli.norms._ggm.step_before import NOTHING_KNOWN, StepBefore
 from normbench_cli.norms._ggm.to_tolerance import normalize_to_tolerance
 from normbench_cli.norms._ggm.tolerant import compile_ahead as compile_tolerant_ahead
 from normbench_cli.registry import NORMS
@@ -54,6 +54,7 @@ class AugNorm(RunningStatsNorm, SolverLayer):
 
     start: Tensor
     center: Tensor
+    failures: Tensor
 
     def __init__(
         self,
@@ -73,8 +74,14 @@ class AugNorm(RunningStatsNorm, SolverLayer):
         # Where the next search starts, (mu - mean) / sd.  Part of the state: a resumed training repeats every bit.
         self.register_buffer("start", torch.zeros(num_features))
         self.register_buffer("center", torch.zeros(num_features))  # mu of the batch before
+        self.register_buffer("failures", torch.tensor(NOTHING_KNOWN), persistent=False)  # in a row, of blind searches
         self.step_before = StepBefore()
         self.register_load_state_dict_pre_hook(_add_missing_start)  # type: ignore[no-untyped-call]
+
+    @property
+    def starts(self) -> tuple[Tensor, Tensor]:
+        """What the solver begins with."""
+        return self.start, self.center
 
     def solver_options(self, x: Tensor) -> SolverOptions:
         phi = self.fixed_phi
@@ -109,8 +116,9 @@ class AugNorm(RunningStatsNorm, SolverLayer):
             y, mu, var, offset, totals = normalize_about_median(x, *parameters, self.start, self.solver_totals, options)
             error = in_standard_errors(SolverTotals(*totals.unbind()).max_error, x.numel() // self.num_features)
         else:
+            tensors = *parameters, self.start, self.center, self.solver_totals
             y, mu, var, offset, totals, error, _ = normalize_to_tolerance(
-                x, *parameters, self.start, self.center, self.solver_totals, options, self.step_before
+                x, *tensors, options, self.step_before, self.failures
             )
             self.center.copy_(torch.where(torch.isfinite(mu), mu, self.center))
         self.solver_totals.copy_(totals)

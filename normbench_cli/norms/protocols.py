@@ -66,7 +66,8 @@ class NormalizesGroups(Protocol):
 class KeepsStart(Protocol):
     """A layer whose solver begins at what the batches before came to; zeros are where it begins without any."""
 
-    start: Tensor
+    @property
+    def starts(self) -> tuple[Tensor, ...]: ...
 
 
 class LearnsPhi(Protocol):
@@ -83,8 +84,8 @@ class HasGenerator(Protocol):
 
 
 def keeps_start(module: nn.Module) -> TypeGuard[KeepsStart]:
-    """Whether the module has a solver and a tensor `start` for it."""
-    return isinstance(module, HasSolverStatistics) and isinstance(getattr(module, "start", None), Tensor)
+    """Whether the module has a solver and tensors `starts` for it."""
+    return isinstance(module, HasSolverStatistics) and isinstance(getattr(module, "starts", None), tuple)
 
 
 def learns_phi(module: nn.Module) -> TypeGuard[LearnsPhi]:

@@ -6,6 +6,7 @@ import copy
 import math
 import pickle
 import statistics
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -150,19 +151,37 @@ def test_a_blind_search_takes_more_passes_after_a_step_that_was_not_certified(bl
     layer = AugNorm(4)
     for _ in range(3):
         layer(torch.randn(256, 4))
+    assert layer.failures == 0
     blind.clear()
-    for certified in (True, False, False, False, True):
-        layer.step_before.report(torch.tensor(certified))
-        layer(torch.randn(256, 4))
+    for failures in (0, 1, 2, 3, 0):
+        resumed = AugNorm(4)
+        resumed.failures.fill_(failures)
+        resumed(torch.randn(256, 4))
     assert blind == [1, 2, MOST_BLIND_PASSES, MOST_BLIND_PASSES, 1]
+    for certified, failures in ((False, 1), (False, 2), (True, 0), (False, 1)):
+        layer.step_before.report(layer.failures, torch.tensor(certified))
+        assert layer.failures == failures
+
+
+def passes_of(layer: AugNorm) -> int:
+    return layer.step_before.passes(1, layer.failures)
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda layer: pickle.loads(pickle.dumps(layer))])
-def test_a_copy_of_a_layer_knows_of_no_step_before(copied: object) -> None:
+def test_a_copy_of_a_layer_makes_as_many_passes(copied: Callable[[AugNorm], AugNorm]) -> None:
     layer = AugNorm(4)
-    layer.step_before.report(torch.tensor(True))
-    assert layer.step_before.passes(1) == 1
-    assert copied(layer).step_before.passes(1) == MOST_BLIND_PASSES  # type: ignore[operator]
+    assert passes_of(layer) == passes_of(copied(layer)) == MOST_BLIND_PASSES
+    layer.step_before.report(layer.failures, torch.tensor(True))
+    assert passes_of(layer) == passes_of(copied(layer)) == 1
+
+
+def test_a_resumed_training_makes_as_many_passes_as_the_one_before() -> None:
+    layer, resumed = AugNorm(4), AugNorm(4)
+    for certified in (True, False):
+        layer.step_before.report(layer.failures, torch.tensor(certified))
+    for name, buffer in layer.named_buffers():
+        resumed.get_buffer(name).copy_(buffer)
+    assert passes_of(layer) == passes_of(resumed) == 2
 
 
 @pytest.mark.parametrize(("phi", "most"), [(1.5, 1.3), (1.2, 2.5)])

@@ -40,15 +40,17 @@ def normalize_to_tolerance(
     solver_totals: Tensor,
     options: SolverOptions,
     step_before: StepBefore,
+    failures: Tensor,
 ) -> Normalized:
     """x: (N, C, ...); phi: (C), or None where it is a constant of the options; offset, center: (mu - mean) / sd and mu
-    of the batch before; solver_totals: (5).  Differentiable: y in x, weight, bias and phi."""
+    of the batch before; solver_totals: (5); failures: (), of `step_before`, which it changes.  Differentiable: y in x,
+    weight, bias and phi."""
     blind = not (torch.compiler.is_compiling() or reads_without_sync(x))
     if blind:
-        options = options._replace(steps=step_before.passes(options.steps))
+        options = options._replace(steps=step_before.passes(options.steps, failures))
     found = Normalized(*_Normalize.apply(x, weight, bias, phi, offset, center, solver_totals, options))  # type: ignore[no-untyped-call]
     if blind:
-        step_before.report(found.certified)
+        step_before.report(failures, found.certified)
     return found
 
 
