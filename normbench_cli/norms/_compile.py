@@ -160,7 +160,9 @@ def _cache_tag() -> str:
 
 
 def _inductor_settings() -> dict[str, Any]:
-    settings: dict[str, Any] = {"cpp.vec_isa_ok": True} if _compiler_knows_the_processor() else {}
+    settings: dict[str, Any] = {"cpp.enable_floating_point_contract_flag": "fast"}  # products and sums in one
+    if _compiler_knows_the_processor():
+        settings["cpp.vec_isa_ok"] = True
     if multiprocessing.parent_process() is not None:  # inductor's helper processes are the parent's: a forked child
         settings["compile_threads"] = 1  # would wait for them forever
     return settings

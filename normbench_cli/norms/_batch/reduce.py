@@ -69,8 +69,11 @@ def map_chunks(function: Callable[..., Tensor], dtype: torch.dtype, *flats: Tens
 
 
 def sample_of(flat: Tensor) -> Tensor:
-    """A sixteenth of the data, all of few."""
-    return flat[:: 16 if flat.shape[0] >= 64 else 1]
+    """Some of the data, all of few: a few samples, or a few hundred rows."""
+    rows = flat.shape[0]
+    if flat.ndim == 3:
+        return flat[:: max(rows // 8, 1)]
+    return flat[:: rows // 256 if rows >= 4096 else 16 if rows >= 64 else 1]
 
 
 def sample_mean(values: Tensor) -> Tensor:
@@ -79,21 +82,20 @@ def sample_mean(values: Tensor) -> Tensor:
 
 def moments(flat: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and biased variance of each channel, in one pass over the data."""
-    mean, var = moments_and(lambda _: (), flat)
+    mean, var = moments_and(lambda _: (), flat, sample_mean(sample_of(flat)))
     return mean, var
 
 
-def moments_and(function: Callable[[Tensor], tuple[Tensor, ...]], flat: Tensor) -> tuple[Tensor, ...]:
-    """Mean and biased variance of each channel and the sums of what ``function`` returns for the data, in one pass.
+def moments_and(function: Callable[[Tensor], tuple[Tensor, ...]], flat: Tensor, pilot: Tensor) -> tuple[Tensor, ...]:
+    """Mean and biased variance of each channel and the sums of what ``function`` returns for the differences from the
+    pilot (C), in one pass.
 
-    Sums are of differences from a pilot mean (that of a sample), which is near enough to the mean for E[d^2] - E[d]^2
-    to lose no digits.
+    pilot: near enough to the mean for E[d^2] - E[d]^2 to lose no digits, as is the mean of a sample
     """
-    pilot = sample_mean(sample_of(flat))
 
     def terms(data: Tensor) -> tuple[Tensor, ...]:
         d = data - per_channel(pilot, data)
-        return d, d * d, *function(data)
+        return d, d * d, *function(d)
 
     sum_d, sum_square, *others = sum_chunks(terms, flat)
     offset, square = sum_d / values_per_channel(flat), sum_square / values_per_channel(flat)

@@ -27,7 +27,7 @@ from normbench_cli.registry.bounds import Bounds
 
 Tolerance = Annotated[float | Literal["exact"], Bounds(least=1e-4, most=1, or_word="exact")]
 TWO_SIDED_FROM = 1.4  # below, the bound from above is too wide to be of use
-REACH_IN_TOLERANCES = 8.0  # the length r where both bounds are used: certifies steps of up to 4 tolerances
+REACH_IN_TOLERANCES = 4.0  # times values^(1/6): the length r where both bounds are used, half of which a step may be
 TRUSTED_STEP = 0.25  # standard deviations; a longer step from the batch before's center is worse than its offset
 
 
@@ -57,9 +57,14 @@ def in_standard_errors(distance: Tensor, values: int | Tensor) -> Tensor:
     return distance / (torch.ones_like(distance) / values).sqrt()
 
 
+def has_roots(phi: float | Tensor) -> bool:
+    """Whether weights are roots of 1 / |d|, which saves divisions and logarithms."""
+    return isinstance(phi, float) and phi == 1.5
+
+
 def quick_weights(distance: Tensor, phi: float | Tensor, per_unit: Tensor) -> Tensor:
     """`solver.weights` but for rounding, given 1 / unit: a product costs less than a quotient."""
-    if isinstance(phi, float) and phi == 1.5:
+    if has_roots(phi):
         return distance.rsqrt()
     return distance.mul(per_unit).log_().mul_(phi - 2).exp_()
 
@@ -75,7 +80,8 @@ def what_is_asked(
     bend = (power - 2).abs()
     slope = torch.where(power > 2, bend.clamp_min(1.0), bend.clamp_min(1e-3))  # k
     both = (power >= TWO_SIDED_FROM) & (power <= 2)
-    reach = (distance + mean.abs() * accuracy.rounding) * torch.where(both, REACH_IN_TOLERANCES, slope)
+    of_both = (torch.ones_like(sd) * values) ** (1 / 6) * REACH_IN_TOLERANCES
+    reach = (distance + mean.abs() * accuracy.rounding) * torch.where(both, of_both, slope)
     one_sided, two_sided = reach / slope, torch.where(both, reach / 2, 0.0)
     return Asked(distance, materialize(reach), one_sided, two_sided, floor, accuracy.rounding)
 

@@ -18,6 +18,7 @@ from normbench_cli.norms._batch.reduce import materialize, moments_and, sample_m
 from normbench_cli.norms._ggm.certified import (
     Asked,
     certified_search,
+    has_roots,
     in_deviations,
     in_standard_errors,
     quick_weights,
@@ -38,8 +39,9 @@ from normbench_cli.norms._ggm.kernels import (
 from normbench_cli.norms._ggm.solver import ACCURACY, TINY, SearchState, Sums, start_search
 from normbench_cli.norms._ggm.stats import add_call
 
-CORE = 1.0  # standard errors; the slope about the center of the batch before is an average over this distance
+CORE = 2.0  # standard errors; the slope about the center of the batch before is an average over this distance
 CORE_OF_STEPS = 4.0  # the same for a step of the search, in tolerances
+FAR = 0.9  # of the mean square about a center: so much may come from its distance to the mean
 
 
 class Step(NamedTuple):
@@ -77,7 +79,8 @@ def forward_pass(
     else:
         problem, state = prepare_about(data, power, offset, center.to(data.dtype), options)
     state = state._replace(y=materialize(state.y))
-    state = search_on(data, power, problem, state, options)
+    smooth = not options.above_two and (options.steps > 1 or not has_roots(power))
+    state = search_on(data, power, problem, state, options, smooth)
     settled = (state.done & ~squares_lost(problem)).all()
     fit = fit_about(problem, materialize(state.y), options.eps)
     y = scale_and_shift(flat, fit.mu, fit.scale, weight, bias)
@@ -87,7 +90,8 @@ def forward_pass(
 def more_passes(flat: Tensor, phi: Tensor | None, *rest: Tensor, options: SolverOptions) -> tuple[Tensor, ...]:
     """The state after `options.steps` more passes; rest: (*problem, *state)."""
     problem, state = unflatten(rest)
-    return tuple(search_on(flat.to(working_dtype(flat)), power_of(phi, options), problem, state, options))
+    data, power = flat.to(working_dtype(flat)), power_of(phi, options)
+    return tuple(search_on(data, power, problem, state, options, smooth=not options.above_two))
 
 
 def errors_in_deviations(problem: Problem, state: SearchState) -> SearchState:
@@ -112,11 +116,12 @@ def expected(problem: Problem, offset: Tensor) -> Tensor:
 
 
 def search_on(
-    data: Tensor, power: float | Tensor, problem: Problem, state: SearchState, options: SolverOptions
+    data: Tensor, power: float | Tensor, problem: Problem, state: SearchState, options: SolverOptions, smooth: bool
 ) -> SearchState:
+    """smooth: take the slope as an average, which a pass that is nearly always the last can do without."""
     assert options.tol is not None
     asked = what_is_asked(problem.mean, problem.sd, problem.floor, power, values_per_channel(data), options.tol)
-    sums = sums_of(data, power, problem, asked, smooth=not options.above_two)
+    sums = sums_of(data, power, problem, asked, smooth)
     return certified_search(state, sums, power, asked, options.steps)
 
 
@@ -137,8 +142,7 @@ def sums_of(
             d = values - y
             distance = torch.maximum(d.abs(), floor)
             w = quick_weights(distance, exponent, per_unit)
-            # for phi = 1.5 the weight is the root of 1/|d|, which saves a division
-            fraction = w * w * reach if isinstance(power, float) and power == 1.5 else distance.reciprocal() * reach
+            fraction = w * w * reach if has_roots(power) else distance.reciprocal() * reach
             found = d * w, w, w * fraction.clamp_max_(1.0)
             return (*found, torch.where(distance < core, top, w)) if smooth else found
 
@@ -161,23 +165,30 @@ def flat_top(core: Tensor, power: float | Tensor, unit: Tensor, data: Tensor) ->
 def prepare_about(
     data: Tensor, power: float | Tensor, offset: Tensor, center: Tensor, options: SolverOptions
 ) -> tuple[Problem, SearchState]:
-    """Moments, and where the search begins, in one pass over the data.  The length in which distances are measured is
-    that of a sample about the center; any would do."""
-    sample = sample_of(data)
-    spread = materialize(sample_mean((sample - per_channel(center, data)).square()).sqrt().clamp_min(TINY))
+    """Moments, and where the search begins, in one pass over the data: all sums are about one point."""
+    about, spread = point_near(center, sample_of(data))
     floor = materialize((spread * ACCURACY[data.dtype].floor).clamp_min(TINY))
-    about = per_channel(materialize(center), data)
     least, per_unit = per_channel(floor, data), per_channel(materialize(spread.reciprocal()), data)
     exponent = power if isinstance(power, float) else materialize(per_channel(power, data))
-    core, top = flat_top(spread * (CORE * values_per_channel(data) ** -0.5), power, spread, data)
+    near, top = flat_top(spread * (CORE * values_per_channel(data) ** -0.5), power, spread, data)
 
-    def terms(values: Tensor) -> tuple[Tensor, Tensor]:
-        d = values - about
+    def terms(d: Tensor) -> tuple[Tensor, Tensor]:
         distance = torch.maximum(d.abs(), least)
         w = quick_weights(distance, exponent, per_unit)
-        return d * w, torch.where(distance < core, top, w)
+        return d * w, torch.where(distance < near, top, w)
 
-    mean, var, score, slope = moments_and(terms, data)
+    mean, var, score, slope = moments_and(terms, data, about)
     problem = problem_of(data, mean, var, options)
     start = start_search(expected(problem, offset), problem.low, problem.high)
-    return problem, start_from_center(center, score, slope, power, floor, start)
+    return problem, start_from_center(about, score, slope, power, floor, start)
+
+
+def point_near(center: Tensor, sample: Tensor) -> tuple[Tensor, Tensor]:
+    """Where sums lose no digits: at the center of the batch before, or where that is far away at the mean of the
+    sample.  And the root mean square of the sample about this point, the length in which distances are measured; any
+    would do."""
+    mean, square = sample_mean(sample), sample_mean((sample - per_channel(center, sample)).square())
+    away = (mean - center).square()
+    is_near = away <= square * FAR
+    spread = torch.where(is_near, square, square - away).clamp_min(0.0).sqrt().clamp_min(TINY)
+    return materialize(torch.where(is_near, center, mean)), materialize(spread)

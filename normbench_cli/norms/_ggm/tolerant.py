@@ -6,6 +6,7 @@ On a CPU asking costs nothing, and the search goes on until every channel is cer
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from normbench_cli.norms._batch.layout import to_columns
@@ -55,21 +56,29 @@ def forward_step(
     if not reads_without_sync(flat) or bool(settled):
         return step
     problem, state = unflatten(found[cut:])
+    left = ~state.done | squares_lost(problem)
     state, fit = search_with_looks(flat, phi, problem, state, options, dynamic_rows)
-    return completed(scaled_again(flat, weight, bias, step, fit, dynamic_rows), fit, state, solver_totals)
+    fit = Fit(*(torch.where(left, new, getattr(step, name)) for name, new in zip(Fit._fields, fit, strict=True)))
+    y = scaled_again(flat, weight, bias, step.y, fit, left.nonzero()[:, 0], dynamic_rows)
+    return completed(y, fit, state, solver_totals)
 
 
 def scaled_again(
-    flat: Tensor, weight: Tensor | None, bias: Tensor | None, step: Step, fit: Fit, dynamic_rows: bool
+    flat: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    y: Tensor,
+    fit: Fit,
+    channels: Tensor,
+    dynamic_rows: bool,
 ) -> Tensor:
-    """y where the search went on after `step`: computed again for those channels alone, unless they are many."""
-    channels = ((fit.mu != step.mu) | (fit.scale != step.scale)).nonzero()[:, 0]
+    """y where the search went on: computed again for those channels alone, unless they are many."""
     if len(channels) * 4 > len(fit.mu):
-        y: Tensor = SCALE(flat, fit.mu, fit.scale, weight, bias, dynamic_rows=dynamic_rows)
-        return y
+        scaled: Tensor = SCALE(flat, fit.mu, fit.scale, weight, bias, dynamic_rows=dynamic_rows)
+        return scaled
     gamma, beta = (None if t is None else t[channels] for t in (weight, bias))
     some = scale_and_shift(flat.index_select(1, channels), fit.mu[channels], fit.scale[channels], gamma, beta)
-    return step.y.index_copy_(1, channels, some)
+    return y.index_copy_(1, channels, some)
 
 
 def search_with_looks(
