@@ -35,7 +35,7 @@ DATA_NORMS = [name for name, entry in NORMS.entries.items() if name in DEFAULTS 
 START = {  # what a layer holds before training
     "weight": 1, "bias": 0, "alpha": 1, "running_mean": 0, "running_var": 1, "running_scale": 1,
     "num_batches_tracked": 0, "start": 0, "record": 0,
-    "center": 0, "largest_error": 0,
+    "center": 0, "largest_error": 0, "failures": 2,
 }  # fmt: skip
 
 
