@@ -10,7 +10,12 @@ import logging
 from collections.abc import Callable
 from importlib import import_module
 
-USERS = ("normbench_cli.norms._compile", "normbench_cli.models._blocks.onednn_linear")  # each has `try_fast_paths`
+USERS = (  # each has `try_fast_paths`
+    "normbench_cli.norms._compile",
+    "normbench_cli.norms._batch.batch_norm_operators",
+    "normbench_cli.norms._quick_functions",
+    "normbench_cli.models._blocks.onednn_linear",
+)
 
 log = logging.getLogger(__name__)
 _outcomes: dict[str, str] = {}  # fast path -> why its fallback was taken, or "" if its trial went well

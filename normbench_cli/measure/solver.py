@@ -8,6 +8,8 @@ from torch import nn
 from normbench_cli.device import in_float64
 from normbench_cli.norms.protocols import HasSolverStatistics, learns_phi
 
+NAMES = ("iterations_mean", "iterations_max", "unconverged", "residual")  # which every such layer has
+
 
 def solver_layers(model: nn.Module) -> list[HasSolverStatistics]:
     return [module for module in model.modules() if isinstance(module, HasSolverStatistics)]
@@ -15,18 +17,21 @@ def solver_layers(model: nn.Module) -> list[HasSolverStatistics]:
 
 def solver_metrics(model: nn.Module) -> dict[str, float]:
     """Solver statistics since the last call, over all layers: mean and largest number of iterations, fraction of
-    channels that did not converge, largest residual in standard deviations.  Empty without such layers."""
+    channels that did not converge, largest residual in standard deviations, and where layers know it the largest error
+    bound in standard errors.  Empty without such layers."""
     layers = solver_layers(model)
     if not layers:
         return {}
     by_layer = [layer.solver_statistics() for layer in layers]
-    statistics = {name: torch.stack([in_float64(of[name]) for of in by_layer]) for name in by_layer[0]}
+    statistics = {name: torch.stack([in_float64(of[name]) for of in by_layer]) for name in NAMES}
     reset_solver_statistics(model)
+    bounds = [of["error_bound"].item() for of in by_layer if "error_bound" in of]
     return {
         "solver/iterations_mean": statistics["iterations_mean"].mean().item(),
         "solver/iterations_max": statistics["iterations_max"].max().item(),
         "solver/unconverged": statistics["unconverged"].mean().item(),
         "solver/residual": statistics["residual"].max().item(),
+        **({"solver/error_bound": max(bounds)} if bounds else {}),
     }
 
 

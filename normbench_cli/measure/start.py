@@ -22,7 +22,7 @@ STARTS = {
 
 def kept_starts(model: nn.Module) -> list[Tensor]:
     """The starts of all solvers, which they change with every batch."""
-    return [module.start for module in model.modules() if keeps_start(module)]
+    return [start for module in model.modules() if keeps_start(module) for start in module.starts]
 
 
 def started(work: Work, model: nn.Module, start: str) -> Work:

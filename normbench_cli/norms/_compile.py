@@ -1,4 +1,4 @@
-"""Private parts of torch that make norm layers fast: its compiler inductor, and two operators of batch norm.
+"""Private parts of torch that make norm layers fast: its compiler inductor.
 
 `InductorKernel` runs a function of tensors as one compiled kernel where that pays, and as plain PyTorch elsewhere.  The
 function is traced once for each set of shapes and given to inductor, the compiler behind torch.compile, which keeps its
@@ -6,7 +6,7 @@ results on disk.  Calling inductor directly saves the guards of torch.compile, w
 
 Whether a shape is compiled depends on the shape alone, never on what came before, so a resumed training repeats every
 bit.  Where the number of rows changes from call to call, as with batches of graphs, ``dynamic_rows=True`` makes one
-kernel for any number of rows of a matrix.
+kernel for any number of rows of a matrix, or with ``open_dims=2`` for any two leading dimensions of three.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from normbench_cli import fast_paths
 from normbench_cli.device import pick_device
 from normbench_cli.norms._compile_policy import LARGE_MATRIX, is_concrete, path_of, worth_compiling
 
-TRACED_ROWS = 1025  # odd, so that nothing is split into blocks of rows, and above every size that is treated specially
+TRACED = (1025, 33)  # sizes of open dimensions: odd, so that nothing is split; rows above all that is treated specially
 MOST_KERNELS = 256  # of one function; a network has about a dozen shapes
 UNCOMPILED = "norm layers run uncompiled, slower"
 
@@ -40,24 +40,29 @@ class InductorKernel:
     """``f(*tensors, **options)`` with f compiled for each (first tensor, options).
 
     The shape of the first tensor determines those of the others; options are hashable constants, always given in the
-    same order.  A kernel is made for contiguous tensors and gets them contiguous.
+    same order.  A kernel gets contiguous tensors.  With dynamic rows all dimensions but the last are open, if they are
+    `open_dims`; of two, neither may be 1.  The size of `part_of`, where given, decides whether to compile.
     """
 
     lock = threading.Lock()  # one compilation at a time: models may be trained in several threads
 
-    def __init__(self, function: Kernel, large_matrix: int = LARGE_MATRIX) -> None:
-        self.function, self.large_matrix = function, large_matrix
+    def __init__(self, function: Kernel, large_matrix: int = LARGE_MATRIX, open_dims: int = 1) -> None:
+        self.function, self.large_matrix, self.open_dims = function, large_matrix, open_dims
         self.compiled: dict[Hashable, Kernel] = {}
 
-    def __call__(self, *tensors: Tensor | None, dynamic_rows: bool = False, **options: Hashable) -> Any:
+    def __call__(
+        self, *tensors: Tensor | None, dynamic_rows: bool = False, part_of: Tensor | None = None, **options: Hashable
+    ) -> Any:
         first = tensors[0]
         assert first is not None
-        if not (is_concrete(first) and worth_compiling(first, dynamic_rows, self.large_matrix)):
+        open_dims = self.open_dims if dynamic_rows and first.ndim == self.open_dims + 1 else 0
+        whole = first if part_of is None else part_of
+        whole = whole.flatten(1) if open_dims else whole
+        if not (is_concrete(first) and worth_compiling(whole, dynamic_rows, self.large_matrix)):
             return self.function(*tensors, **options)
-        open_rows = dynamic_rows and first.ndim == 2
         key = (
-            first.shape[1:] if open_rows else first.shape,
-            open_rows,
+            first.shape[open_dims:],
+            open_dims,
             first.dtype,
             first.device,
             tuple(None if t is None else t.dtype for t in tensors),
@@ -68,14 +73,14 @@ class InductorKernel:
         kernel = self.compiled.get(key)
         if kernel is None:
             with InductorKernel.lock:
-                kernel = self.compiled.get(key) or self._compile(tensors, given, options, open_rows)
+                kernel = self.compiled.get(key) or self._compile(tensors, given, options, open_dims)
                 if len(self.compiled) >= MOST_KERNELS:  # made again from the cache on disk if it is needed again
                     self.compiled.pop(next(iter(self.compiled)))
                 self.compiled[key] = kernel
         return kernel(*given)
 
     def _compile(
-        self, tensors: Sequence[Tensor | None], given: list[Tensor], options: dict[str, Hashable], open_rows: bool
+        self, tensors: Sequence[Tensor | None], given: list[Tensor], options: dict[str, Hashable], open_dims: int
     ) -> Kernel:
         """The kernel for the tensors that are given; the function itself where the compiler fails."""
         present = [t is not None for t in tensors]
@@ -85,13 +90,13 @@ class InductorKernel:
             return self.function(*(next(rest) if there else None for there in present), **options)
 
         try:
-            return _compiled(function, [t.detach() for t in given], open_rows)
+            return _compiled(function, [t.detach() for t in given], open_dims)
         except Exception as error:
-            fast_paths.fall_back(path_of(given[0].device, open_rows), UNCOMPILED, error)
+            fast_paths.fall_back(path_of(given[0].device, bool(open_dims)), UNCOMPILED, error)
             return function
 
 
-def _compiled(function: Kernel, given: list[Tensor], open_rows: bool) -> Kernel:
+def _compiled(function: Kernel, given: list[Tensor], open_dims: int) -> Kernel:
     """Compile and run: only a call finds out that, for instance, the C++ compiler is missing."""
     from torch._inductor import config
 
@@ -99,26 +104,31 @@ def _compiled(function: Kernel, given: list[Tensor], open_rows: bool) -> Kernel:
     tag = cast(Any, torch.compiler.config).patch(cache_key_tag=_cache_tag())
     with warnings.catch_warnings(), torch.no_grad(), config.patch(_inductor_settings()), tag:
         warnings.simplefilter("ignore")
-        kernel = _compiled_from_cache(function, given, open_rows)
-        if not open_rows:
+        kernel = _compiled_from_cache(function, given, open_dims)
+        if not open_dims:
             kernel(*given)
             return kernel
-        rows = len(given[0])
-        for number in {rows, max(rows - 1, 2)}:
-            kernel(*(t[:number].contiguous() if t.shape == given[0].shape else t for t in given))
+        for rows in {len(given[0]), max(len(given[0]) - 1, 2)}:
+            kernel(*(t[:rows].contiguous() if any(_open(t, given[0], open_dims)) else t for t in given))
         return kernel
 
 
-def _compiled_from_cache(function: Kernel, given: Sequence[Tensor], open_rows: bool) -> Kernel:
-    """The function compiled for the shapes of its tensors, or taken from inductor's cache on disk.
+def _open(tensor: Tensor, first: Tensor, open_dims: int) -> list[bool]:
+    """Which dimensions of a tensor are open: rows, if shaped like the first; of three the leading two but for 1."""
+    if open_dims <= 1:
+        return [dim < open_dims and tensor.shape == first.shape for dim in range(tensor.ndim)]
+    return [dim < 2 and tensor.ndim == first.ndim and tensor.shape[dim] != 1 for dim in range(tensor.ndim)]
 
-    open_rows: the number of rows of the first tensor, and of all of that shape, is left open.
+
+def _compiled_from_cache(function: Kernel, given: Sequence[Tensor], open_dims: int) -> Kernel:
+    """The function compiled for the shapes of its tensors, but for open dimensions, or taken from inductor's cache on
+    disk.
 
     `torch._inductor.compile` knows fixed shapes only, and never looks into the cache, which wants a `ShapeEnv`.  So
     this does what dynamo does before it calls inductor.  It makes a fake tensor for each input, all in one `ShapeEnv`,
-    with a symbol for an open number of rows; a symbol needs a `Source` to name it.  It traces with them: tracing mode
-    "real" takes them as they are, the others are for real tensors.  And it calls `compile_fx` in a `TracingContext`,
-    where inductor and its cache find the `ShapeEnv`.
+    with a symbol for an open dimension; a symbol needs a `Source` to name it.  It traces with them: tracing mode "real"
+    takes them as they are, the others are for real tensors.  And it calls `compile_fx` in a `TracingContext`, where
+    inductor and its cache find the `ShapeEnv`.
     """
     from torch._dynamo.source import ConstantSource
     from torch._guards import TracingContext, tracing
@@ -130,10 +140,10 @@ def _compiled_from_cache(function: Kernel, given: Sequence[Tensor], open_rows: b
     mode = FakeTensorMode(shape_env=ShapeEnv())
     placeholders = []
     for number, tensor in enumerate(given):
-        is_open = open_rows and tensor.shape == given[0].shape
-        example = tensor.new_empty(TRACED_ROWS, *tensor.shape[1:]) if is_open else tensor
-        first = DimDynamic.DYNAMIC if is_open else DimDynamic.STATIC
-        sizes = [first, *[DimDynamic.STATIC] * (tensor.ndim - 1)][: tensor.ndim]
+        is_open = _open(tensor, given[0], open_dims)
+        shape = [TRACED[dim] if is_open[dim] else size for dim, size in enumerate(tensor.shape)]
+        example = tensor.new_empty(shape) if any(is_open) else tensor
+        sizes = [DimDynamic.DYNAMIC if there else DimDynamic.STATIC for there in is_open]
         context: Any = StatelessSymbolicContext(dynamic_sizes=sizes)
         source = ConstantSource(f"tensor{number}")
         placeholders.append(mode.from_tensor(example, symbolic_context=context, source=source))
@@ -150,7 +160,9 @@ def _cache_tag() -> str:
 
 
 def _inductor_settings() -> dict[str, Any]:
-    settings: dict[str, Any] = {"cpp.vec_isa_ok": True} if _compiler_knows_the_processor() else {}
+    settings: dict[str, Any] = {"cpp.enable_floating_point_contract_flag": "fast"}  # products and sums in one
+    if _compiler_knows_the_processor():
+        settings["cpp.vec_isa_ok"] = True
     if multiprocessing.parent_process() is not None:  # inductor's helper processes are the parent's: a forked child
         settings["compile_threads"] = 1  # would wait for them forever
     return settings
@@ -178,14 +190,12 @@ def _compiler_knows_the_processor() -> bool:
 
     Otherwise inductor compiles a test program for each kind of them, which takes longer than all kernels together.
     """
-    from torch._inductor import config
-
-    if config.cpp.vec_isa_ok is not None or platform.machine() not in ("x86_64", "AMD64"):
-        return False  # the user has decided, or there is nothing to ask for
     try:
-        from torch._inductor import cpu_vec_isa
+        from torch._inductor import config, cpu_vec_isa
         from torch._inductor.cpp_builder import get_cpp_compiler
 
+        if config.cpp.vec_isa_ok is not None or platform.machine() not in ("x86_64", "AMD64"):
+            return False  # the user has decided, or there is nothing to ask for
         has = cpu_vec_isa.x86_isa_checker()
         kinds = [kind for kind in cpu_vec_isa.supported_vec_isa_list if all(part in has for part in str(kind).split())]
         flags = [flag for kind in kinds for flag in kind.build_arch_flags().split()]
@@ -199,42 +209,9 @@ def _compiler_knows_the_processor() -> bool:
         return False
 
 
-def batch_norm_statistics(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and biased variance of each channel."""
-    return cast(tuple[Tensor, Tensor], torch.ops.aten.batch_norm_update_stats(x, None, None, 0.0))
-
-
-def batch_norm_backward(
-    grad: Tensor, x: Tensor, weight: Tensor, mean: Tensor, scale: Tensor, eps: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of y = weight (x - mean) scale with regard to x, to the weight, and to a bias."""
-    operator = torch.ops.aten.native_batch_norm_backward
-    found = operator(grad, x, weight, None, None, mean, scale, True, eps, [True, True, True])
-    return cast(tuple[Tensor, Tensor, Tensor], found)
-
-
-def has_batch_norm_operators(device: torch.device) -> bool:
-    """Whether the two functions above give what their formulas say on this device."""
-
-    def trial() -> None:
-        x = torch.linspace(-1, 2, 24, device=device).square().view(8, 3)
-        grad, weight = x.flip(0) - 1, torch.tensor([0.5, 1.0, -2.0], device=device)
-        mean, var = x.mean(0), x.var(0, correction=0)
-        scale = var.rsqrt()
-        u = (x - mean) * scale
-        expected_dx = weight * scale * (grad - grad.mean(0) - u * (grad * u).mean(0))
-        expected = torch.stack([mean, var, *expected_dx, (grad * u).sum(0), grad.sum(0)])
-        dx, *sums = batch_norm_backward(grad, x, weight, mean, scale, 0.0)
-        if not torch.allclose(torch.stack([*batch_norm_statistics(x), *dx, *sums]), expected, rtol=1e-4, atol=1e-5):
-            raise ValueError("wrong values")
-
-    return fast_paths.passes(f"torch's batch norm operators on {device.type}", trial, "popnorm runs slower")
-
-
 def try_fast_paths() -> None:
     """Try each fast path of this file once, on the CPU and on the accelerator if there is one."""
     for device in dict.fromkeys((torch.device("cpu"), pick_device())):
-        has_batch_norm_operators(device)
         for open_rows in (False, True) if os.environ.get("NORMBENCH_COMPILE") != "never" else ():
             fast_paths.passes(path_of(device, open_rows), partial(_try_inductor, device, open_rows), UNCOMPILED)
 
@@ -244,7 +221,7 @@ def _try_inductor(device: torch.device, open_rows: bool) -> None:
         return (x - x.sum(0) / x.shape[0]).exp()
 
     x = torch.linspace(-1, 1, 48, device=device).view(12, 4)
-    kernel = _compiled(function, [x], open_rows)
+    kernel = _compiled(function, [x], int(open_rows))
     for rows in (12, 7) if open_rows else (12,):
         if not torch.allclose(kernel(x[:rows]), function(x[:rows])):
             raise ValueError("wrong values")

@@ -7,10 +7,14 @@ from torch import Tensor, nn
 
 from normbench_cli.norms._batch.layout import working_dtype
 from normbench_cli.norms._compile_policy import reads_without_sync
+from normbench_cli.norms._ggm.certified import Tolerance, in_standard_errors
+from normbench_cli.norms._ggm.graphs import Normalized, normalize_graphs
 from normbench_cli.norms._ggm.learned_phi import LearnablePhi, LearnsPhiModule, PhiRange
+from normbench_cli.norms._ggm.padded import GraphOptions
 from normbench_cli.norms._ggm.segmented import segmented_median
 from normbench_cli.norms._ggm.solver import MAX_STEPS, parse_solver
 from normbench_cli.norms._ggm.stats import SolverLayer, add_call
+from normbench_cli.norms._padding import padding_of
 from normbench_cli.norms._segments import segment_mean, segment_sizes, to_rows
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import NotNegative
@@ -32,6 +36,7 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
     eps: added to the mean square, inside the root
     learn_phi: one phi a feature, learned within [1.2, 2] from ``phi``
     solver: safe or newton:iterations=4
+    tol: as in augnorm, in standard errors of each graph's median, sd / sqrt(nodes); or exact
     """
 
     def __init__(
@@ -41,6 +46,7 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
         eps: NotNegative = 1e-6,
         learn_phi: bool = False,
         solver: str = "safe",
+        tol: Tolerance = 0.02,
     ) -> None:
         super().__init__()
         low, high = LEARNED
@@ -50,11 +56,16 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
         self.fixed_phi = float(phi)
         self.eps = eps
         self.solver = solver
+        self.tol = tol
         self.plain_iterations = parse_solver(solver)
         self.weight = nn.Parameter(torch.ones(num_features))
         self.bias = nn.Parameter(torch.zeros(num_features))
         self.alpha = nn.Parameter(torch.ones(num_features))
         self.register_phi_raw(LEARNED.raw(phi, num_features, computed_in=torch.float32) if learn_phi else None)
+
+    @property
+    def tolerance(self) -> float | None:
+        return None if self.tol == "exact" else float(self.tol)
 
     @property
     def phi(self) -> float | Tensor:
@@ -69,16 +80,38 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
             batch, num_graphs = torch.zeros(len(x), dtype=torch.long, device=x.device), 1
         if num_graphs is None:
             num_graphs = int(batch.max()) + 1 if len(batch) else 0
-        data = x.to(working_dtype(x))
-        stop_early = reads_without_sync(x)
-        steps = MAX_STEPS if stop_early else STEPS_UNCHECKED
-        found = segmented_median(data, self.phi, batch, num_graphs, self.plain_iterations, steps, stop_early)
-        s = data - to_rows(self.alpha * found.mu, batch)
-        square = segment_mean(s * s, batch, num_graphs, segment_sizes(data, batch, num_graphs))
-        y = s * to_rows(self.weight * (square + self.eps).rsqrt(), batch) + self.bias
-        with torch.no_grad():
-            self.solver_totals.copy_(add_call(self.solver_totals, found.iterations, found.converged, found.error))
+        data, found = x.to(working_dtype(x)), None
+        if reads_without_sync(x) and self.plain_iterations is None and len(x):
+            found = self.normalize_padded(data, batch, num_graphs)
+        y, totals, largest_error = found or self.normalize_segments(data, batch, num_graphs)
+        self.solver_totals.copy_(totals)
+        self.count_error(largest_error)
         return y.to(x.dtype)
 
+    def normalize_padded(self, x: Tensor, batch: Tensor, num_graphs: int) -> Normalized | None:
+        """By few compiled passes.  Reads values, so for a CPU; None where values have to be scaled first."""
+        phi = self.phi.to(x.dtype) if isinstance(self.phi, Tensor) else None
+        options = GraphOptions(None if phi is not None else self.fixed_phi, self.eps, steps=0, tol=self.tolerance)
+        return normalize_graphs(
+            *(x, self.weight, self.bias, self.alpha, phi),
+            padding_of(batch, num_graphs),
+            self.solver_totals,
+            options,
+        )
+
+    def normalize_segments(self, x: Tensor, batch: Tensor, num_graphs: int) -> Normalized:
+        """By sums over the rows of each graph, wherever they are, which read no value."""
+        stop_early = reads_without_sync(x)
+        steps = MAX_STEPS if stop_early else STEPS_UNCHECKED
+        found = segmented_median(
+            x, self.phi, batch, num_graphs, self.plain_iterations, steps, stop_early, self.tolerance
+        )
+        s, sizes = x - to_rows(self.alpha * found.mu, batch), segment_sizes(x, batch, num_graphs)
+        square = segment_mean(s * s, batch, num_graphs, sizes)
+        y = s * to_rows(self.weight * (square + self.eps).rsqrt(), batch) + self.bias
+        with torch.no_grad():
+            totals = add_call(self.solver_totals, found.iterations, found.converged, found.error)
+            return Normalized(y, totals, in_standard_errors(found.error, sizes.unsqueeze(-1)).amax())
+
     def extra_repr(self) -> str:
-        return f"{self.num_features}, phi={self.fixed_phi:g}, eps={self.eps:g}, solver={self.solver}"
+        return f"{self.num_features}, phi={self.fixed_phi:g}, eps={self.eps:g}, solver={self.solver}, tol={self.tol}"

@@ -11,16 +11,21 @@ from normbench_cli.norms._batch.layout import from_columns, to_columns, working_
 from normbench_cli.norms._batch.reduce import normalize_about
 from normbench_cli.norms._batch.running import RunningStatsNorm
 from normbench_cli.norms._ggm.autograd import compile_ahead, normalize_about_median
+from normbench_cli.norms._ggm.certified import Tolerance, in_standard_errors
 from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.median import generalized_median
 from normbench_cli.norms._ggm.solver import parse_solver
-from normbench_cli.norms._ggm.stats import SolverLayer
+from normbench_cli.norms._ggm.stats import SolverLayer, SolverTotals
+from normbench_cli.norms._ggm.step_before import NOTHING_KNOWN, StepBefore
+from normbench_cli.norms._ggm.to_tolerance import normalize_to_tolerance
+from normbench_cli.norms._ggm.tolerant import compile_ahead as compile_tolerant_ahead
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import Bounds, NotNegative, Share
 
 STEPS_UNCHECKED = 8  # where asking whether they are enough would wait: on an accelerator, in a compiled model
 STEPS_UNCHECKED_LOW_PHI = 24  # the same for a low phi, where ties make many steps bisections
 LOW_PHI = 1.4
+PASSES, PASSES_LOW_PHI = 1, 2  # of the search to a tolerance; nearly always enough in a training
 FEW_VALUES = 2**14  # in a channel; fewer are less like the batch before
 
 
@@ -39,9 +44,17 @@ class AugNorm(RunningStatsNorm, SolverLayer):
     momentum: weight of the new batch in the running statistics
     affine: learn gamma and beta
     solver: safe (bracketed; converges always) or newton:iterations=4 (the papers' plain iteration)
+    tol: how near to the median the safe search must end for certain, in standard errors sd / sqrt(m) of the m values of
+    a channel; or exact, for the last digits
+
+    A batch's median differs from that of the next batch by about a standard error, often by several since neighboring
+    values are alike.  An error of a fiftieth adds at most four parts in 10,000 to the variance of that noise, and takes
+    one pass over the data where the last digits take two or more.  The gradient is exact for the center that is used.
     """
 
     start: Tensor
+    center: Tensor
+    failures: Tensor
 
     def __init__(
         self,
@@ -51,25 +64,41 @@ class AugNorm(RunningStatsNorm, SolverLayer):
         momentum: Share = 0.1,
         affine: bool = True,
         solver: str = "safe",
+        tol: Tolerance = 0.02,
     ) -> None:
         super().__init__(num_features, eps, momentum, weight=affine, bias=affine)
         self.fixed_phi: float | None = float(phi)
+        self.tol = tol
         self.solver = solver
         self.plain_iterations = parse_solver(solver)
         # Where the next search starts, (mu - mean) / sd.  Part of the state: a resumed training repeats every bit.
         self.register_buffer("start", torch.zeros(num_features))
+        self.register_buffer("center", torch.zeros(num_features))  # mu of the batch before
+        self.register_buffer("failures", torch.tensor(NOTHING_KNOWN), persistent=False)  # in a row, of blind searches
+        self.step_before = StepBefore()
         self.register_load_state_dict_pre_hook(_add_missing_start)  # type: ignore[no-untyped-call]
+
+    @property
+    def starts(self) -> tuple[Tensor, Tensor]:
+        """What the solver begins with."""
+        return self.start, self.center
 
     def solver_options(self, x: Tensor) -> SolverOptions:
         phi = self.fixed_phi
         above_two = phi is not None and phi > 2
         if self.plain_iterations is not None:
             return SolverOptions(phi, self.eps, self.plain_iterations, plain=True, above_two=above_two)
+        if self.tol != "exact" and phi != 2:
+            return SolverOptions(phi, self.eps, self.passes(phi), above_two=above_two, tol=float(self.tol))
         if x.device.type != "cpu" or torch.compiler.is_compiling():
             steps = STEPS_UNCHECKED_LOW_PHI if phi is not None and phi < LOW_PHI else STEPS_UNCHECKED
         else:
             steps = 3 if x.numel() < FEW_VALUES * self.num_features else 2
         return SolverOptions(phi, self.eps, steps, above_two=above_two)
+
+    def passes(self, phi: float | None) -> int:
+        """Of the search, before anybody looks whether they are enough."""
+        return PASSES if phi is None or phi >= LOW_PHI else PASSES_LOW_PHI
 
     def phi_tensor(self) -> Tensor | None:
         """phi (C) where it is learned; None where it is `fixed_phi`."""
@@ -82,10 +111,18 @@ class AugNorm(RunningStatsNorm, SolverLayer):
             mu = generalized_median(data, self.fixed_phi, 0 if data.ndim == 2 else (0, 2))
             y, var = normalize_about(data, mu, self.weight, self.bias, self.eps)
             return from_columns(y.to(x.dtype), x), mu, var
-        y, mu, var, offset, totals = normalize_about_median(
-            x, self.weight, self.bias, self.phi_tensor(), self.start, self.solver_totals, self.solver_options(x)
-        )
+        options, parameters = self.solver_options(x), (self.weight, self.bias, self.phi_tensor())
+        if options.tol is None:
+            y, mu, var, offset, totals = normalize_about_median(x, *parameters, self.start, self.solver_totals, options)
+            error = in_standard_errors(SolverTotals(*totals.unbind()).max_error, x.numel() // self.num_features)
+        else:
+            tensors = *parameters, self.start, self.center, self.solver_totals
+            y, mu, var, offset, totals, error, _ = normalize_to_tolerance(
+                x, *tensors, options, self.step_before, self.failures
+            )
+            self.center.copy_(torch.where(torch.isfinite(mu), mu, self.center))
         self.solver_totals.copy_(totals)
+        self.count_error(error)
         self.start.lerp_(offset.to(self.start.dtype), 0.5)
         return y, mu, var
 
@@ -93,13 +130,19 @@ class AugNorm(RunningStatsNorm, SolverLayer):
     def compile_ahead(self, x: Tensor) -> None:
         """Compile all kernels that training on batches like this one may need, once, before processes are forked that
         would each have to."""
-        if self.fixed_phi not in (1.0, float("inf")):
-            compile_ahead(x, self.weight, self.bias, self.phi_tensor(), self.start, self.solver_options(x))
+        options, parameters = self.solver_options(x), (self.weight, self.bias, self.phi_tensor())
+        if self.fixed_phi in (1.0, float("inf")):
+            return
+        if options.tol is None:
+            compile_ahead(x, *parameters, self.start, options)
+        else:
+            compile_tolerant_ahead(x, *parameters, self.start, self.center, self.solver_totals, options)
 
     def extra_repr(self) -> str:
-        return f"{self.num_features}, phi={self.fixed_phi:g}, eps={self.eps:g}, solver={self.solver}"
+        return f"{self.num_features}, phi={self.fixed_phi:g}, eps={self.eps:g}, solver={self.solver}, tol={self.tol}"
 
 
 def _add_missing_start(module: nn.Module, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
     """The state of a BatchNorm fits: all it lacks is where to start."""
-    state_dict.setdefault(f"{prefix}start", module.start)
+    for name in ("start", "center"):
+        state_dict.setdefault(f"{prefix}{name}", getattr(module, name))

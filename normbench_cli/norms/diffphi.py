@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from normbench_cli.norms._ggm.certified import Tolerance
 from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.learned_phi import LearnablePhi, LearnsPhiModule, PhiRange
 from normbench_cli.norms.augnorm import AugNorm
@@ -23,7 +24,7 @@ class DiffPhi(AugNorm, LearnsPhiModule):
     "Augmented Normalization", Algorithm 1, with dmu/dphi corrected: printed it is phi times too small (E5).
 
     init, low, high: phi at the beginning, and its range
-    eps, momentum, affine, solver: as in augnorm
+    eps, momentum, affine, solver, tol: as in augnorm
 
     ``phi_raw.weight_decay_group`` is "phi", so that an optimizer can exempt it from weight decay, which would pull phi
     to the middle of its range.
@@ -39,10 +40,11 @@ class DiffPhi(AugNorm, LearnsPhiModule):
         momentum: Share = 0.1,
         affine: bool = True,
         solver: str = "safe",
+        tol: Tolerance = 0.02,
     ) -> None:
         if not low < init < high:
             raise ValueError(f"low < init < high does not hold for {low:g}, {init:g}, {high:g}: change them")
-        super().__init__(num_features, phi=init, eps=eps, momentum=momentum, affine=affine, solver=solver)
+        super().__init__(num_features, phi=init, eps=eps, momentum=momentum, affine=affine, solver=solver, tol=tol)
         self.fixed_phi = None
         self.range = PhiRange(low, high)
         self.register_phi_raw(self.range.raw(init, num_features, computed_in=torch.float64))
@@ -60,4 +62,6 @@ class DiffPhi(AugNorm, LearnsPhiModule):
 
     def extra_repr(self) -> str:
         low, high = self.range
-        return f"{self.num_features}, phi in [{low:g}, {high:g}], eps={self.eps:g}, solver={self.solver}"
+        return (
+            f"{self.num_features}, phi in [{low:g}, {high:g}], eps={self.eps:g}, solver={self.solver}, tol={self.tol}"
+        )

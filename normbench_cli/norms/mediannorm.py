@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch import Tensor
 
-from normbench_cli.norms._batch.layout import from_columns, to_columns, working_dtype
-from normbench_cli.norms._batch.reduce import normalize_about
+from normbench_cli.norms._batch.median_kernels import NormalizeAboutLowerMedian
 from normbench_cli.norms._batch.running import RunningStatsNorm
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import NotNegative, Share
@@ -30,12 +31,8 @@ class MedianNorm(RunningStatsNorm):
         super().__init__(num_features, eps, momentum, weight=affine, bias=affine)
 
     def normalize_batch(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        flat = to_columns(x)
-        data = flat.to(working_dtype(flat))
-        channels = data.t() if data.ndim == 2 else data.transpose(0, 1).flatten(1)
-        mu = channels.median(dim=1).values
-        y, var = normalize_about(data, mu, self.weight, self.bias, self.eps)
-        return from_columns(y.to(x.dtype), x), mu, var
+        apply: Callable[..., tuple[Tensor, Tensor, Tensor]] = NormalizeAboutLowerMedian.apply
+        return apply(x, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return f"{self.num_features}, eps={self.eps:g}"

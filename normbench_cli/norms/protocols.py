@@ -33,7 +33,8 @@ class HasSolverStatistics(Protocol):
 
     def solver_statistics(self) -> dict[str, Tensor]:
         """Since the last reset, as scalars: `iterations_mean`, `iterations_max`, `unconverged` (a fraction of the
-        channels), `residual` (the largest error bound, in standard deviations)."""
+        channels), `residual` (the largest error bound, in standard deviations), and perhaps `error_bound` (the same in
+        standard errors of the center, sd / sqrt(values))."""
         ...
 
     def reset_solver_statistics(self) -> None: ...
@@ -65,7 +66,8 @@ class NormalizesGroups(Protocol):
 class KeepsStart(Protocol):
     """A layer whose solver begins at what the batches before came to; zeros are where it begins without any."""
 
-    start: Tensor
+    @property
+    def starts(self) -> tuple[Tensor, ...]: ...
 
 
 class LearnsPhi(Protocol):
@@ -82,8 +84,8 @@ class HasGenerator(Protocol):
 
 
 def keeps_start(module: nn.Module) -> TypeGuard[KeepsStart]:
-    """Whether the module has a solver and a tensor `start` for it."""
-    return isinstance(module, HasSolverStatistics) and isinstance(getattr(module, "start", None), Tensor)
+    """Whether the module has a solver and tensors `starts` for it."""
+    return isinstance(module, HasSolverStatistics) and isinstance(getattr(module, "starts", None), tuple)
 
 
 def learns_phi(module: nn.Module) -> TypeGuard[LearnsPhi]:

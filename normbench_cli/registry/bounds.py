@@ -24,6 +24,7 @@ class Bounds:
     """What is accepted: numbers within these limits, or one of these words.
 
     None is always accepted: its type says whether a parameter may be left open.  infinite: so is inf, but never nan.
+    or_word: so is this word, beside the numbers.
     """
 
     least: float | None = None
@@ -32,9 +33,10 @@ class Bounds:
     below: float | None = None
     infinite: bool = False
     one_of: tuple[str, ...] = ()
+    or_word: str | None = None
 
     def accepts(self, value: Any) -> bool:
-        if value is None:
+        if value is None or (self.or_word is not None and value == self.or_word):
             return True
         if self.one_of:
             return value in self.one_of
@@ -76,7 +78,7 @@ class Bounds:
             parts += [f"below {in_digits(self.below)}"] if self.below is not None else []
             parts += [f"at most {in_digits(self.most)}"] if self.most is not None else []
             words = " and ".join(parts) or "a finite number"
-        return words + ", or inf" * self.infinite
+        return words + ", or inf" * self.infinite + (f", or {self.or_word}" if self.or_word else "")
 
 
 def field_default(name: str) -> Any:

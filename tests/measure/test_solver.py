@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from normbench_cli.measure.solver import phi_metrics, reset_solver_statistics, solver_metrics
+from normbench_cli.norms.augnorm import AugNorm
 
 
 class Counting(nn.Module):
@@ -46,6 +47,15 @@ def test_layers_are_put_together() -> None:
         }
     )
     assert solver_metrics(net)["solver/iterations_max"] == 0
+
+
+def test_the_largest_error_bound_of_the_layers_that_know_theirs_is_reported() -> None:
+    layers = AugNorm(2), AugNorm(2)
+    for layer, bound in zip(layers, (0.01, 0.015), strict=True):
+        layer.largest_error.fill_(bound)
+    net = nn.Sequential(Counting(1, 4), *layers)
+    assert solver_metrics(net)["solver/error_bound"] == pytest.approx(0.015)
+    assert solver_metrics(net)["solver/error_bound"] == 0
 
 
 def test_counts_can_be_dropped() -> None:

@@ -59,7 +59,7 @@ def test_searching_for_the_last_medians_alone_gives_the_same(phi: Tensor | float
 @pytest.mark.parametrize("learn_phi", [False, True])
 def test_gradients(learn_phi: bool) -> None:
     torch.manual_seed(0)
-    layer = AugGraphNorm(3, learn_phi=learn_phi).double()
+    layer = AugGraphNorm(3, learn_phi=learn_phi, tol="exact").double()
     names = [name for name, _ in layer.named_parameters()]
     values = [(p + 0.2 * torch.randn_like(p)).detach().requires_grad_() for p in layer.parameters()]
     x = torch.randn(13, 3, dtype=torch.float64, requires_grad=True)
@@ -78,7 +78,7 @@ def test_number_of_graphs_is_read_from_the_batch_where_it_is_not_given() -> None
 @pytest.mark.parametrize("options", [{}, {"learn_phi": True}, {"solver": "newton:iterations=30"}])
 def test_graphs_without_nodes_do_not_change_the_output_or_gradients(options: dict[str, Any]) -> None:
     torch.manual_seed(0)
-    layer, x, batch = AugGraphNorm(3, **options), torch.randn(13, 3), BATCH * 2
+    layer, x, batch = AugGraphNorm(3, tol="exact", **options), torch.randn(13, 3), BATCH * 2
     found = []
     for graphs, of_nodes in ((4, BATCH), (8, batch)):
         y = layer(x, of_nodes, graphs)

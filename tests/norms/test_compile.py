@@ -16,8 +16,9 @@ from torch._inductor import config
 
 from normbench_cli import fast_paths
 from normbench_cli.norms import _compile
-from normbench_cli.norms._batch import popnorm_kernels
+from normbench_cli.norms._batch import batch_norm_operators, popnorm_kernels
 from normbench_cli.norms._compile import InductorKernel, keep_headers_in_cache
+from normbench_cli.norms._quick_functions import processor_has_them
 from normbench_cli.norms.popnorm import POPNorm
 
 
@@ -39,8 +40,8 @@ def compiled(monkeypatch: pytest.MonkeyPatch, outcomes: dict[str, str]) -> list[
     """The shapes that are compiled; nothing really is, which saves seconds."""
     shapes: list[tuple[int, ...]] = []
 
-    def pretend(function: Callable[..., Any], given: list[Tensor], open_rows: bool) -> Callable[..., Any]:
-        shapes.append((*given[0].shape, open_rows))
+    def pretend(function: Callable[..., Any], given: list[Tensor], open_dims: int) -> Callable[..., Any]:
+        shapes.append((*given[0].shape, open_dims))
         return function
 
     monkeypatch.setattr(_compile, "_compiled", pretend)
@@ -92,6 +93,26 @@ def test_one_kernel_serves_any_number_of_rows_of_a_matrix(compiled: list[tuple[i
         kernel(torch.randn(rows, 4), None, dynamic_rows=True, eps=1e-5)
         kernel(torch.randn(2, 4, rows), None, dynamic_rows=True, eps=1e-5)  # no matrix: a kernel for each shape
     assert compiled == [(3, 4, True), (2, 4, 3, False), (2, 4, 100, False), (2, 4, 1024, False)]
+
+
+def test_one_kernel_serves_padded_batches_of_any_sizes(compiled: list[tuple[int, ...]]) -> None:
+    kernel = InductorKernel(standardized, open_dims=2)
+    for shape in ((3, 5, 4), (9, 2, 4), (100, 30, 4), (100, 30, 6)):
+        kernel(torch.randn(shape), None, dynamic_rows=True, eps=1e-5)
+    assert compiled == [(3, 5, 4, 2), (100, 30, 6, 2)]
+    first, of_graphs, of_features = torch.randn(3, 5, 4), torch.randn(3, 1, 4), torch.randn(4)
+    assert [sum(_compile._open(t, first, 2)) for t in (first, of_graphs, of_features)] == [2, 1, 0]
+
+
+def test_the_size_of_the_whole_decides_whether_a_part_is_compiled(
+    compiled: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NORMBENCH_COMPILE", "auto")
+    kernel, x = InductorKernel(standardized, open_dims=2), torch.randn(2, 3, 4)
+    kernel(x, None, dynamic_rows=True, eps=1e-5)
+    assert compiled == []
+    kernel(x, None, dynamic_rows=True, part_of=torch.randn(100, 100, 4), eps=1e-5)
+    assert compiled == [(2, 3, 4, 2)]
 
 
 def test_the_number_of_kernels_has_a_limit(compiled: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +174,7 @@ def test_without_torchs_batch_norm_operators_popnorm_computes_the_same(
     monkeypatch.setenv("NORMBENCH_COMPILE", "never")
     x = torch.randn(8, 4, 3)
     expected = POPNorm(4)(x)
-    monkeypatch.setattr(_compile, "batch_norm_statistics", lambda x: (x.mean((0, 2)), x.amax((0, 2))))  # wrong values
+    monkeypatch.setattr(batch_norm_operators, "batch_norm_statistics", lambda x: (x.mean((0, 2)), x.amax((0, 2))))
     outcomes.clear()
     torch.testing.assert_close(POPNorm(4)(x), expected)
     assert "torch's batch norm operators on cpu failed with" in caplog.text
@@ -166,10 +187,12 @@ def test_all_fallbacks_are_listed_after_a_trial_of_each(
 ) -> None:
     assert fast_paths.fallbacks() == []
     assert {"inductor on cpu", "inductor on cpu with dynamic rows"} <= outcomes.keys()
+    quick = processor_has_them()
     outcomes.clear()
     monkeypatch.setattr(_compile, "_compiled", lambda function, *_: lambda x: function(x) + 1)
-    assert [reason.partition(":")[0] for reason in fast_paths.fallbacks()] == ["norm layers run uncompiled, slower"] * 2
-    assert all("wrong values" in reason for reason in fast_paths.fallbacks())
+    expected = ["norm layers run uncompiled, slower"] * 2 + ["norm layers with a robust center run slower"] * quick
+    assert [reason.partition(":")[0] for reason in fast_paths.fallbacks()] == expected
+    assert all("wrong values" in reason for reason in fast_paths.fallbacks()[:2])
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have one kind of vector instructions")

@@ -12,11 +12,11 @@ from normbench_cli.registry import NORMS
 SAMPLE_NORM = {"eps": 1e-5, "affine": True}
 BATCH_NORM = {**SAMPLE_NORM, "momentum": 0.1}
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "auggraphnorm": {"phi": 1.5, "eps": 1e-6, "learn_phi": False, "solver": "safe"},
-    "augnorm": {**BATCH_NORM, "phi": 1.5, "solver": "safe"},
+    "auggraphnorm": {"phi": 1.5, "eps": 1e-6, "learn_phi": False, "solver": "safe", "tol": 0.02},
+    "augnorm": {**BATCH_NORM, "phi": 1.5, "solver": "safe", "tol": 0.02},
     "batchnorm": BATCH_NORM,
     "centeredweightnorm": {"scale": 1.414, "learn_scale": False},
-    "diffphi": {**BATCH_NORM, "init": 1.5, "low": 1.2, "high": 2.0, "solver": "safe"},
+    "diffphi": {**BATCH_NORM, "init": 1.5, "low": 1.2, "high": 2.0, "solver": "safe", "tol": 0.02},
     "graphnorm": {"eps": 1e-6, "affine": True},
     "groupnorm": {**SAMPLE_NORM, "groups": None},
     "instancenorm": SAMPLE_NORM,
@@ -35,6 +35,7 @@ DATA_NORMS = [name for name, entry in NORMS.entries.items() if name in DEFAULTS 
 START = {  # what a layer holds before training
     "weight": 1, "bias": 0, "alpha": 1, "running_mean": 0, "running_var": 1, "running_scale": 1,
     "num_batches_tracked": 0, "start": 0, "record": 0,
+    "center": 0, "largest_error": 0, "failures": 2,
 }  # fmt: skip
 
 

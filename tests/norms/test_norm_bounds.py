@@ -9,6 +9,7 @@ from torch import Tensor
 from normbench_cli.errors import UsageError
 from normbench_cli.norms._batch import reduce
 from normbench_cli.registry import NORMS
+from tests.norms.exact import exact
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_values_beyond_a_bound_are_refused(spec: str) -> None:
 
 def step(spec: str, x: Tensor) -> list[Tensor]:
     """Output and gradients of one training step in float64."""
-    layer = NORMS.build(spec, num_features=4).double()
+    layer = NORMS.build(exact(spec), num_features=4).double()
     x = x.clone().requires_grad_()
     y = layer(x)
     y.mul(torch.linspace(-1, 2, y.numel()).double().view(y.shape)).sum().backward()

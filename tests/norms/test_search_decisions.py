@@ -8,11 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from normbench_cli.norms._ggm import autograd
+from normbench_cli.norms._ggm import autograd, tolerant
 from normbench_cli.norms._ggm.autograd import LOOKS, STEPS_PER_LOOK, finish_forward, solve_remaining
 from normbench_cli.norms._ggm.kernels import ForwardPass, SolverOptions, forward_pass
 from normbench_cli.norms._ggm.median import generalized_median
 from normbench_cli.registry import NORMS
+from tests.norms.exact import exact
 
 CHANNELS = 8
 NONE_LOST = torch.zeros(CHANNELS, dtype=torch.bool)
@@ -109,6 +110,25 @@ def test_what_is_done_is_left_alone(called: list[str]) -> None:
 def test_the_kernels_of_a_search_that_goes_on_are_compiled_ahead(
     spec: str, x: Tensor, compiled: bool, called: list[str]
 ) -> None:
-    layer = NORMS.build(spec, num_features=4).to(x.device)
+    layer = NORMS.build(exact(spec), num_features=4).to(x.device)
     layer.compile_ahead(x)
     assert called == (["FORWARD", f"CONTINUE {STEPS_PER_LOOK}", "SCALE"] if compiled else [])
+
+
+@pytest.mark.parametrize(("x", "kernels"), [(data(4), ["FORWARD", "MORE", "SCALE"]), (data(4).to("meta"), [])])
+def test_the_kernels_of_a_search_to_a_tolerance_are_compiled_ahead(
+    x: Tensor, kernels: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[str] = []
+
+    def recorded(name: str, kernel: Any) -> Any:
+        def call(*tensors: Any, **options: Any) -> Any:
+            names.append(name)
+            return kernel(*tensors, **options)
+
+        return call
+
+    for name in ("FORWARD", "MORE", "SCALE"):
+        monkeypatch.setattr(tolerant, name, recorded(name, getattr(tolerant, name)))
+    NORMS.build("augnorm", num_features=4).to(x.device).compile_ahead(x)
+    assert names == kernels

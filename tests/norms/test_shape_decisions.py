@@ -9,10 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from normbench_cli.norms._compile import InductorKernel, has_batch_norm_operators
+from normbench_cli.norms._batch import batch_norm_operators
+from normbench_cli.norms._batch.batch_norm_operators import has_batch_norm_operators
+from normbench_cli.norms._compile import InductorKernel
 from normbench_cli.norms._compile_policy import LARGE, LARGE_MATRIX, SEARCHED_MATRIX, worth_compiling
 from normbench_cli.norms.augnorm import FEW_VALUES, LOW_PHI, STEPS_UNCHECKED, STEPS_UNCHECKED_LOW_PHI
 from normbench_cli.registry import NORMS
+from tests.norms.exact import exact
 
 
 def of_shape(*shape: int) -> Tensor:
@@ -68,8 +71,8 @@ def test_torchs_batch_norm_operators_pass_their_trial() -> None:
 @pytest.mark.parametrize("number", [0, 1])
 def test_wrong_values_of_an_operator_fail_the_trial(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     name = ("batch_norm_statistics", "batch_norm_backward")[number]
-    right = getattr(__import__("normbench_cli.norms._compile", fromlist=[name]), name)
-    monkeypatch.setattr(f"normbench_cli.norms._compile.{name}", lambda *args: [1.01 * t for t in right(*args)])
+    right = getattr(batch_norm_operators, name)
+    monkeypatch.setattr(batch_norm_operators, name, lambda *args: [1.01 * t for t in right(*args)])
     assert not has_batch_norm_operators(torch.device("cpu"))
 
 
@@ -90,7 +93,7 @@ def test_wrong_values_of_an_operator_fail_the_trial(number: int, monkeypatch: py
     ],
 )
 def test_steps_before_the_first_look(spec: str, x: Tensor, steps: int) -> None:
-    options = NORMS.build(spec, num_features=4).solver_options(x)
+    options = NORMS.build(exact(spec), num_features=4).solver_options(x)
     assert (options.steps, options.plain) == (steps, "newton" in spec)
 
 

@@ -32,6 +32,7 @@ Curves = Mapping[str, Sequence[float]]  # for each of CURVES a value an epoch; f
 EXTREMES: dict[str, Callable[[list[float]], float]] = {
     "solver/iterations_max": max,
     "solver/residual": max,
+    "solver/error_bound": max,
     "phi/max": max,
     "phi/min": min,
 }

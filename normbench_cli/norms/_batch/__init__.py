@@ -1,10 +1,14 @@
 """What the layers that normalize data have in common.
 
-    layout.py           input of any shape as "columns", one a channel, and back
-    reduce.py           sums over a channel that are fast compiled and uncompiled; moments; normalization about a point
-    running.py          `RunningStatsNorm`: running statistics for evaluation, the base of augnorm, mediannorm, popnorm
-    group.py            the number of groups; `GroupNormBase`, the base of groupnorm, layernorm, instancenorm
-    popnorm_kernels.py  popnorm's default form, forward and backward
+    layout.py                input of any shape as "columns", one a channel, and back
+    reduce.py                sums over a channel that are fast compiled and uncompiled; moments; normalization about a
+                             point
+    running.py               `RunningStatsNorm`: running statistics for evaluation, the base of augnorm, mediannorm and
+                             popnorm
+    group.py                 the number of groups; `GroupNormBase`, the base of groupnorm, layernorm, instancenorm
+    popnorm_kernels.py       popnorm's default form, forward and backward
+    median_kernels.py        mediannorm in training, forward and backward
+    batch_norm_operators.py  the operators of torch's own batch norm, where they give what they should
 
 Shapes: a layer takes x (N, C, ...).  `to_columns` makes it flat, (values, C) or (N, C, values), channels second in
 either case.  Whatever there is one of per channel (mean, variance, gamma, beta, scale) is (C), and `per_channel` makes

@@ -23,9 +23,9 @@ def to_columns(x: Tensor) -> Tensor:
     if x.ndim == 2:
         return x.contiguous()
     if x.ndim >= 4 and not x.is_contiguous():
-        last = x.movedim(1, -1)
+        last = x.permute(0, *range(2, x.ndim), 1)  # quicker than movedim
         if last.is_contiguous():
-            return last.reshape(-1, x.shape[1])
+            return last.view(-1, x.shape[1])
     return x.contiguous().flatten(2)
 
 
@@ -39,7 +39,7 @@ def to_columns_like(x: Tensor, flat: Tensor) -> Tensor:
 def from_columns(flat: Tensor, x: Tensor) -> Tensor:
     """The inverse of `to_columns`: `flat` in the shape and memory format of `x`."""
     if flat.ndim == 2 and x.ndim > 2:
-        return flat.view(x.shape[0], *x.shape[2:], x.shape[1]).movedim(-1, 1)
+        return flat.view(x.shape[0], *x.shape[2:], x.shape[1]).permute(0, -1, *range(1, x.ndim - 1))
     return flat.view(x.shape)
 
 

@@ -14,6 +14,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
+from normbench_cli.norms._batch.batch_norm_operators import (
+    batch_norm_backward,
+    batch_norm_statistics,
+    has_batch_norm_operators,
+)
 from normbench_cli.norms._batch.layout import (
     detach_view,
     from_columns,
@@ -24,12 +29,7 @@ from normbench_cli.norms._batch.layout import (
     working_dtype,
 )
 from normbench_cli.norms._batch.reduce import map_chunks, materialize, moments, sum_chunks
-from normbench_cli.norms._compile import (
-    InductorKernel,
-    batch_norm_backward,
-    batch_norm_statistics,
-    has_batch_norm_operators,
-)
+from normbench_cli.norms._compile import InductorKernel
 from normbench_cli.norms._compile_policy import is_concrete, worth_compiling
 
 

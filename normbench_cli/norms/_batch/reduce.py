@@ -68,24 +68,40 @@ def map_chunks(function: Callable[..., Tensor], dtype: torch.dtype, *flats: Tens
     return out
 
 
+def sample_of(flat: Tensor) -> Tensor:
+    """Some of the data, all of few: a few samples, or a few hundred rows."""
+    rows = flat.shape[0]
+    if flat.ndim == 3:
+        return flat[:: max(rows // 8, 1)]
+    return flat[:: rows // 256 if rows >= 4096 else 16 if rows >= 64 else 1]
+
+
+def sample_mean(values: Tensor) -> Tensor:
+    return materialize((values.sum((0, 2)) if values.ndim == 3 else values.sum(0)) / values_per_channel(values))
+
+
 def moments(flat: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and biased variance of each channel, in one pass over the data.
+    """Mean and biased variance of each channel, in one pass over the data."""
+    mean, var = moments_and(lambda _: (), flat, sample_mean(sample_of(flat)))
+    return mean, var
 
-    Sums are of differences from a pilot mean (that of a sixteenth of the data), which is near enough to the mean for
-    E[d^2] - E[d]^2 to lose no digits.
+
+def moments_and(function: Callable[[Tensor], tuple[Tensor, ...]], flat: Tensor, pilot: Tensor) -> tuple[Tensor, ...]:
+    """Mean and biased variance of each channel and the sums of what ``function`` returns for the differences from the
+    pilot (C), in one pass.
+
+    pilot: near enough to the mean for E[d^2] - E[d]^2 to lose no digits, as is the mean of a sample
     """
-    stride = 16 if flat.shape[0] >= 64 else 1
-    sample = flat[::stride]
-    pilot = materialize((sample.sum((0, 2)) if sample.ndim == 3 else sample.sum(0)) / values_per_channel(sample))
 
-    def about_pilot(data: Tensor) -> tuple[Tensor, Tensor]:
+    def terms(data: Tensor) -> tuple[Tensor, ...]:
         d = data - per_channel(pilot, data)
-        return d, d * d
+        return d, d * d, *function(d)
 
-    offset, square = (t / values_per_channel(flat) for t in sum_chunks(about_pilot, flat))
+    sum_d, sum_square, *others = sum_chunks(terms, flat)
+    offset, square = sum_d / values_per_channel(flat), sum_square / values_per_channel(flat)
     # where squares overflow the variance is infinite, not infinity - infinity
     var = (square - offset * offset).clamp_min(0).nan_to_num(torch.inf, torch.inf)
-    return materialize(pilot + offset), materialize(var)
+    return materialize(pilot + offset), materialize(var), *others
 
 
 def normalize_about(

@@ -73,4 +73,6 @@ class RunningStatsNorm(nn.Module):
 
     def update(self, running: Tensor, value: Tensor) -> None:
         """Move one of the running statistics towards the value of this batch."""
-        running.lerp_(value.detach().to(running.dtype), self.momentum)
+        if value.requires_grad:
+            value = value.detach()
+        running.lerp_(value if value.dtype == running.dtype else value.to(running.dtype), self.momentum)

@@ -6,7 +6,7 @@ nothing, the search goes on for channels whose first steps were not enough (`sol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -90,20 +90,22 @@ class NormalizeAboutMedian(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-        flat, weight, mean, mu, scale, floor, phi = ctx.saved_tensors
-        dy = to_columns_like(grad, flat)
-        dx, dweight, dbias, dphi = BACKWARD(
-            dy, flat, weight, mean, mu, scale, floor, phi, options=ctx.options, dynamic_rows=grad.ndim == 2
-        )
-        return (
-            from_columns(dx, grad),
-            None if weight is None else dweight.to(weight.dtype),
-            dbias if ctx.has_bias else None,
-            None if phi is None else dphi,
-            None,
-            None,
-            None,
-        )
+        return (*normalization_backward(ctx, grad, BACKWARD), None, None, None)
+
+
+def normalization_backward(ctx: Any, grad: Tensor, kernel: Callable[..., Any]) -> tuple[Tensor | None, ...]:
+    """The gradients of x, weight, bias and phi; kernel: `gradient.backward_pass`, compiled or not."""
+    flat, weight, mean, mu, scale, floor, phi = ctx.saved_tensors
+    dy = to_columns_like(grad, flat)
+    dx, dweight, dbias, dphi = kernel(
+        dy, flat, weight, mean, mu, scale, floor, phi, options=ctx.options, dynamic_rows=grad.ndim == 2
+    )
+    return (
+        from_columns(dx, grad),
+        None if weight is None else dweight.to(weight.dtype),
+        dbias if ctx.has_bias else None,
+        None if phi is None else dphi,
+    )
 
 
 def finish_forward(

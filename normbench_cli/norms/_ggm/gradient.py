@@ -13,11 +13,14 @@ so that both see the same weights:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from normbench_cli.norms._batch.layout import per_channel, values_per_channel
 from normbench_cli.norms._batch.reduce import map_chunks, materialize, sum_chunks
+from normbench_cli.norms._ggm.certified import quick_weights
 from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.solver import ACCURACY, weights
 
@@ -34,16 +37,21 @@ def backward_pass(
     *,
     options: SolverOptions,
 ) -> tuple[Tensor, ...]:
-    """dx (columns), dgamma, dbeta, dphi.  Passes over the data and grad: one for the sums of dy and dy xhat, one over
-    the data alone for sum w, one for dx; for phi = 2, where w = 1, without the second."""
+    """dx (columns), dgamma, dbeta, dphi.  Two passes over the data and grad, one for the sums and one for dx; where phi
+    may be above 2, a third over the data for the unit of their distances."""
     m, dtype = values_per_channel(flat), mu.dtype
     mu_per_channel, scale_per_channel = per_channel(mu, flat), per_channel(scale, flat)
+    weigh = None if options.phi == 2.0 else weight_function(flat, mu, floor, phi, options)
 
-    def products(dy: Tensor, data: Tensor) -> tuple[Tensor, Tensor]:
-        dy = dy.to(dtype)
-        return dy, dy * ((data.to(dtype) - mu_per_channel) * scale_per_channel)
+    def sums_over(dy: Tensor, data: Tensor) -> tuple[Tensor, ...]:
+        dy, d = dy.to(dtype), data.to(dtype) - mu_per_channel
+        products = dy, dy * (d * scale_per_channel)
+        if weigh is None:
+            return products
+        w, logarithm = weigh(d)
+        return (*products, w) if logarithm is None else (*products, w, d * w * logarithm)
 
-    sum_dy, sum_dy_xhat = sum_chunks(products, grad, flat)
+    sum_dy, sum_dy_xhat, *sums_of_weights = sum_chunks(sums_over, grad, flat)
     factor = scale if weight is None else scale * weight
     dmu = factor * (sum_dy_xhat * ((mean - mu) * scale) - sum_dy)
     dphi = torch.zeros_like(mu)
@@ -52,34 +60,40 @@ def backward_pass(
     def ds(dy: Tensor, d: Tensor) -> Tensor:
         return factor_per_channel * (dy.to(dtype) - d * scale_per_channel * mean_dy_xhat)
 
-    if options.phi == 2.0:
+    if weigh is None:
         shift = per_channel(materialize(dmu / m), flat)
         dx = map_chunks(lambda dy, data: ds(dy, data.to(dtype) - mu_per_channel) + shift, flat.dtype, grad, flat)
         return dx, sum_dy_xhat, sum_dy, dphi
 
-    if options.above_two:
-        farthest = (flat.to(dtype) - mu_per_channel).abs().amax((0, 2) if flat.ndim == 3 else 0)
-        unit = per_channel(materialize(torch.maximum(farthest, floor)), flat)
-    else:
-        unit = per_channel(materialize(floor / ACCURACY[dtype].floor), flat)
-    power = options.phi if phi is None else per_channel(phi, flat)
-    assert power is not None
-    floor_per_channel = per_channel(floor, flat)
-
-    def weight_terms(data: Tensor) -> tuple[Tensor, ...]:
-        d = data.to(dtype) - mu_per_channel
-        distance = torch.maximum(d.abs(), floor_per_channel)
-        w = weights(distance, power, unit)
-        return (w,) if phi is None else (w, d * w * (distance / unit).log())
-
-    sum_w, *sum_dwlogd = sum_chunks(weight_terms, flat)
-    dmu_per_weight = materialize(dmu / sum_w)
+    dmu_per_weight = materialize(dmu / sums_of_weights[0])
     pull = per_channel(dmu_per_weight, flat)
 
     def ds_plus_dmu(dy: Tensor, data: Tensor) -> Tensor:
         d = data.to(dtype) - mu_per_channel
-        return ds(dy, d) + weights(torch.maximum(d.abs(), floor_per_channel), power, unit) * pull
+        return ds(dy, d) + weigh(d)[0] * pull
 
     if phi is not None:
-        dphi = dmu_per_weight * sum_dwlogd[0] / (phi - 1)
+        dphi = dmu_per_weight * sums_of_weights[1] / (phi - 1)
     return map_chunks(ds_plus_dmu, flat.dtype, grad, flat), sum_dy_xhat, sum_dy, dphi
+
+
+def weight_function(
+    flat: Tensor, mu: Tensor, floor: Tensor, phi: Tensor | None, options: SolverOptions
+) -> Callable[[Tensor], tuple[Tensor, Tensor | None]]:
+    """w as a function of d, and where phi is learned ln |d|, up to units that cancel in the gradient."""
+    if options.above_two:
+        farthest = (flat.to(mu.dtype) - per_channel(mu, flat)).abs().amax((0, 2) if flat.ndim == 3 else 0)
+        unit = torch.maximum(farthest, floor)
+    else:
+        unit = floor / ACCURACY[mu.dtype].floor
+    power = options.phi if phi is None else per_channel(phi, flat)
+    assert power is not None
+    floor_per_channel, exact = per_channel(floor, flat), options.tol is None
+    unit = per_channel(materialize(unit if exact else unit.reciprocal()), flat)
+
+    def weigh(d: Tensor) -> tuple[Tensor, Tensor | None]:
+        distance = torch.maximum(d.abs(), floor_per_channel)
+        w = weights(distance, power, unit) if exact else quick_weights(distance, power, unit)
+        return w, None if phi is None else (distance / unit if exact else distance * unit).log()
+
+    return weigh

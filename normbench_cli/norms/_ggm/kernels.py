@@ -20,6 +20,7 @@ from normbench_cli.norms._batch.reduce import map_chunks, materialize, moments
 from normbench_cli.norms._compile_policy import reads_without_sync
 from normbench_cli.norms._ggm.solver import (
     ACCURACY,
+    REACH,
     TINY,
     SearchState,
     column_sums,
@@ -40,6 +41,7 @@ class SolverOptions(NamedTuple):
     steps: int  # before the first look at whether all channels are done
     plain: bool = False  # the papers' iteration instead of the safe search
     above_two: bool = False  # phi may be above 2: then the median need not lie within one sd of the mean
+    tol: float | None = None  # in standard errors; None: to the last digit
 
 
 class Problem(NamedTuple):
@@ -90,7 +92,10 @@ class ForwardPass(NamedTuple):
 
 def prepare(data: Tensor, options: SolverOptions) -> Problem:
     """Moments and a bracket of columns in working precision; one pass over the data, for phi above 2 three."""
-    mean, var = moments(data)
+    return problem_of(data, *moments(data), options)
+
+
+def problem_of(data: Tensor, mean: Tensor, var: Tensor, options: SolverOptions) -> Problem:
     sd = materialize(var.sqrt())
     floor = materialize((sd * ACCURACY[data.dtype].floor).clamp_min(TINY))
     if options.above_two:
@@ -152,7 +157,7 @@ def forward_pass(
         state = state._replace(error=torch.zeros_like(problem.mean))
         enough = state.done.all()
     else:
-        sums = column_sums(data, power, problem.floor, problem.unit, problem.sd)
+        sums = column_sums(data, power, problem.floor, problem.unit, problem.sd * REACH)
         if options.plain:
             state = plain_newton(problem.mean, sums, power, problem.sd, options.steps)
             enough = ~squares_lost(problem).any()
@@ -175,6 +180,6 @@ def continue_search(flat: Tensor, phi: Tensor | None, *rest: Tensor, options: So
     problem, state = unflatten(rest)
     power = options.phi if phi is None else phi
     assert power is not None
-    sums = column_sums(data, power, problem.floor, problem.unit, problem.sd)
+    sums = column_sums(data, power, problem.floor, problem.unit, problem.sd * REACH)
     accuracy, stop_early = ACCURACY[data.dtype], reads_without_sync(data)
     return tuple(search(state, sums, power, problem.sd, accuracy, options.steps, stop_early))

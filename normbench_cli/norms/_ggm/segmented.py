@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from normbench_cli.norms._ggm.certified import Asked, certified_search, in_deviations, what_is_asked
 from normbench_cli.norms._ggm.solver import (
     ACCURACY,
     MAX_STEPS,
@@ -44,16 +45,18 @@ def segmented_median(
     plain_iterations: int | None = None,
     steps: int = MAX_STEPS,
     stop_early: bool = False,
+    tol: float | None = None,
 ) -> MedianResult:
     """The medians of all segments, differentiable in x and phi; phi in (1, 16].
 
     batch: the segment of each row, in any order
     plain_iterations: that many of the papers' iteration instead of the safe search of at most `steps` steps
     stop_early: end when all medians are found, which waits for the device
+    tol: how near to the medians, in standard errors sd / sqrt(rows of the segment); None: to the last digits
     """
     tensor, number = (phi, None) if isinstance(phi, Tensor) else (None, float(phi))
     results: tuple[Tensor, ...] = _SegmentedMedian.apply(  # type: ignore[no-untyped-call]
-        x, tensor, number, batch, segments, plain_iterations, steps, stop_early
+        x, tensor, number, batch, segments, plain_iterations, steps, stop_early, tol
     )
     return MedianResult(*results)
 
@@ -72,6 +75,7 @@ class _SegmentedMedian(torch.autograd.Function):
         plain_iterations: int | None,
         steps: int,
         stop_early: bool,
+        tol: float | None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         power = constant_phi if phi is None else phi.to(x.dtype)
         assert power is not None
@@ -90,15 +94,18 @@ class _SegmentedMedian(torch.autograd.Function):
         sd = segment_mean((data - to_rows(mean, batch)).square(), batch, segments, sizes).sqrt()
         floor = (sd * accuracy.floor).clamp_min(TINY)
         unit = (high - low).clamp_min(TINY)
-        sums = _segment_sums(data, power, batch, floor, unit, sd)
+        asked = None if tol is None else what_is_asked(mean, sd, floor, power, sizes.unsqueeze(-1), tol)
+        sums = _segment_sums(data, power, batch, floor, unit, sd * REACH if asked is None else asked.reach)
         if plain_iterations is not None:
             state = plain_newton(mean, sums, power, sd, plain_iterations)
         else:
             state = start_search(mean, low, high, done=~torch.isfinite(mean))
             first = min(steps, STEPS_TOGETHER) if stop_early else steps
-            state = search(state, sums, power, sd, accuracy, first, stop_early)
+            state = search_on(state, sums, power, sd, accuracy, asked, first, stop_early)
             if stop_early and not bool(state.done.all()):
-                state = search_rest(state, data, power, batch, floor, unit, sd, accuracy, steps - STEPS_TOGETHER)
+                state = search_rest(state, data, power, batch, floor, unit, sd, accuracy, asked, steps - STEPS_TOGETHER)
+            if asked is not None:
+                state = state._replace(error=in_deviations(state.error, mean, sd))
         empty = (segment_sum(x.new_ones(len(x)), batch, segments) == 0).unsqueeze(-1)
         state = state._replace(error=state.error.masked_fill(empty, 0.0), done=state.done | empty)
         mu = torch.where(torch.isfinite(mean), state.y, torch.nan).masked_fill(empty, 0.0)
@@ -123,7 +130,27 @@ class _SegmentedMedian(torch.autograd.Function):
             if scale is not None:
                 sum_dwlogd = sum_dwlogd / scale
             dphi = ((dmu_per_weight * sum_dwlogd).sum(0) / (power - 1)).to(phi.dtype)
-        return w * to_rows(dmu_per_weight, batch), dphi, None, None, None, None, None, None
+        return w * to_rows(dmu_per_weight, batch), dphi, None, None, None, None, None, None, None
+
+
+def search_on(
+    state: SearchState,
+    sums: Callable[[Tensor], Sums],
+    phi: float | Tensor,
+    sd: Tensor,
+    accuracy: Accuracy,
+    asked: Asked | None,
+    steps: int,
+    stop_early: bool,
+) -> SearchState:
+    """At most `steps` steps, to what is asked or to the last digits."""
+    if asked is None:
+        return search(state, sums, phi, sd, accuracy, steps, stop_early)
+    for _ in range(steps):
+        if stop_early and bool(state.done.all()):
+            break
+        state = certified_search(state, sums, phi, asked, 1)
+    return state
 
 
 def search_rest(
@@ -135,6 +162,7 @@ def search_rest(
     unit: Tensor,
     sd: Tensor,
     accuracy: Accuracy,
+    asked: Asked | None,
     steps: int,
 ) -> SearchState:
     """Continue for those medians alone that are not found yet, which after the first steps are few: each becomes a
@@ -146,18 +174,20 @@ def search_rest(
     owner = number[batch[row], channel]
     power = phi if isinstance(phi, float) else phi.expand_as(left)[left]
     power_of_value = power if isinstance(power, float) else to_rows(power, owner)
-    sums = _segment_sums(x[row, channel], power_of_value, owner, floor[left], unit[left], sd[left])
+    asked_of_some = None if asked is None else asked.of(left)
+    reach = sd[left] * REACH if asked_of_some is None else asked_of_some.reach
+    sums = _segment_sums(x[row, channel], power_of_value, owner, floor[left], unit[left], reach)
     some = SearchState(*(of_all[left] for of_all in state))
-    found = search(some, sums, power, sd[left], accuracy, steps, stop_early=True)
+    found = search_on(some, sums, power, sd[left], accuracy, asked_of_some, steps, stop_early=True)
     return SearchState(*(of_all.masked_scatter(left, of_some) for of_all, of_some in zip(state, found, strict=True)))
 
 
 def _segment_sums(
-    x: Tensor, phi: float | Tensor, batch: Tensor, floor: Tensor, unit: Tensor, sd: Tensor
+    x: Tensor, phi: float | Tensor, batch: Tensor, floor: Tensor, unit: Tensor, reach: Tensor
 ) -> Callable[[Tensor], Sums]:
     """`Sums` as a function of y: x (rows) or (rows, C), the others a row a segment."""
     segments = len(floor)
-    floor, unit, reach = to_rows(floor, batch), to_rows(unit, batch), to_rows(sd * REACH, batch)
+    floor, unit, reach = to_rows(floor, batch), to_rows(unit, batch), to_rows(reach, batch)
 
     def sums(y: Tensor) -> Sums:
         d = x - to_rows(y, batch)

@@ -1,8 +1,7 @@
 """The search for the generalized geometric median, for one channel or thousands at once: Newton inside a bracket.
 
-The caller supplies the sums over its data (`Sums`), so that dense, compiled and segmented data share one search.
-Tensors have one element a channel (or, in `segmented.py`, one a segment and channel) unless a shape is given.  Nothing
-waits for the device unless `stop_early` is set.
+The caller supplies the sums over its data (`Sums`), so dense, compiled and segmented data share one search.  Tensors
+have one element a channel (`segmented.py`: a segment and channel) unless a shape is given.  Only `stop_early` waits.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from torch import Tensor
 from normbench_cli.norms._batch.layout import per_channel
 from normbench_cli.norms._batch.reduce import materialize, sum_chunks
 
-REACH = 3e-4  # the longest last step, in standard deviations; `Sums.near` is measured on the same length
+REACH = 3e-4  # the longest last step, in standard deviations; the exact search measures `Sums.near` on the same length
 MAX_STEPS = 80  # bisection alone needs 40 for the last digit of float64
 TINY = 1e-30  # the smallest floor and unit: a channel without spread must not divide by zero
 
@@ -27,7 +26,8 @@ class Sums(NamedTuple):
 
     score: Tensor  # sum d w: its sign tells on which side of y the median lies
     weight: Tensor  # sum w
-    near: Tensor  # sum w min(1, REACH sd / |d|): the part of the weight that may change within REACH
+    near: Tensor  # sum w min(1, reach / |d|): the part of the weight that may change within the reach
+    slope: Tensor | None = None  # the weight on average over a short distance; None: take the weight
 
 
 class SearchState(NamedTuple):
@@ -93,7 +93,7 @@ def search_step(state: SearchState, sums: Sums, phi: float | Tensor, sd: Tensor,
     short step alone is no evidence, because one value close to y makes every step short.
     """
     y, low, high, last_score, done, iterations, error = state
-    score, weight, near = sums
+    score, weight, near = sums[:3]
     step = score / (weight * (phi - 1))
     low = torch.where(score > 0, torch.maximum(low, y), low)
     high = torch.where(score < 0, torch.minimum(high, y), high)
@@ -142,17 +142,19 @@ def plain_newton(
     """The papers' iteration with the sign corrected (E1): a fixed number of steps, no bracket, no convergence test."""
     y, step = start, torch.zeros_like(start)
     for _ in range(steps):
-        score, weight, _ = sums(y)
+        score, weight = sums(y)[:2]
         step = score / (weight * (phi - 1))
         y = y + step
     error = step.abs() / (sd + y.abs() * 1e-7 + 1e-38)
     return SearchState(y, y, y, step, error <= 1e-4, torch.full_like(y, steps), error)
 
 
-def column_sums(flat: Tensor, phi: float | Tensor, floor: Tensor, unit: Tensor, sd: Tensor) -> Callable[[Tensor], Sums]:
+def column_sums(
+    flat: Tensor, phi: float | Tensor, floor: Tensor, unit: Tensor, reach: Tensor
+) -> Callable[[Tensor], Sums]:
     """`Sums` as a function of y, over data in columns: (values, C) or (N, C, values)."""
     power = phi if isinstance(phi, float) else materialize(per_channel(phi, flat))
-    floor, unit, reach = (per_channel(materialize(t), flat) for t in (floor, unit, sd * REACH))
+    floor, unit, reach = (per_channel(materialize(t), flat) for t in (floor, unit, reach))
 
     def sums(y: Tensor) -> Sums:
         y = per_channel(materialize(y), flat)
@@ -219,7 +221,7 @@ def solve_columns(
     var, mean = torch.var_mean(x, 0, correction=0)
     sd = var.sqrt()
     floor = (sd * accuracy.floor).clamp_min(TINY)
-    sums = column_sums(x, phi, floor, (high - low).clamp_min(TINY), sd)
+    sums = column_sums(x, phi, floor, (high - low).clamp_min(TINY), sd * REACH)
     if plain:
         state = plain_newton(mean, sums, phi, sd, steps)
     else:

@@ -22,15 +22,17 @@ class SolverTotals(NamedTuple):
     max_error: Tensor  # the largest error bound, in standard deviations
 
 
-def add_call(totals: Tensor, iterations: Tensor, converged: Tensor, error: Tensor) -> Tensor:
+def add_call(
+    totals: Tensor, iterations: Tensor, converged: Tensor, error: Tensor, share: float | Tensor = 1.0
+) -> Tensor:
     """The totals (5) after one more call, whose iterations, convergence and error bounds are tensors of one shape, an
-    element for each median searched."""
+    element for each median searched; share: of the call's medians that these are, where they come in parts."""
     old, dtype = SolverTotals(*totals.unbind()), totals.dtype
     new = SolverTotals(
-        calls=old.calls + 1,
-        mean_iterations=old.mean_iterations + iterations.to(dtype).mean(),
+        calls=old.calls + share,
+        mean_iterations=old.mean_iterations + iterations.to(dtype).mean() * share,
         max_iterations=torch.maximum(old.max_iterations, iterations.to(dtype).amax()),
-        unconverged=old.unconverged + (~converged).to(dtype).mean(),
+        unconverged=old.unconverged + (~converged).to(dtype).mean() * share,
         max_error=torch.maximum(old.max_error, error.to(dtype).amax()),
     )
     return torch.stack(list(new))
@@ -40,11 +42,13 @@ class SolverLayer(nn.Module):
     """A layer that finds its center with a solver and keeps statistics about it; they are no part of the state."""
 
     record: Tensor
+    largest_error: Tensor  # the largest error bound, in standard errors
 
     def __init__(self) -> None:
         super().__init__()
         # named as in every checkpoint, which holds all buffers so that a run can be resumed within an epoch
         self.register_buffer("record", torch.zeros(len(SolverTotals._fields)), persistent=False)
+        self.register_buffer("largest_error", torch.zeros(()), persistent=False)
 
     @property
     def solver_totals(self) -> Tensor:
@@ -53,7 +57,8 @@ class SolverLayer(nn.Module):
 
     def solver_statistics(self) -> dict[str, Tensor]:
         """Since the last reset: iterations (mean over calls and channels, largest), fraction of channels not converged,
-        largest error bound in standard deviations; as scalar tensors, not yet read."""
+        largest error bound in standard deviations, and in standard errors of the median (sd / sqrt(values), the unit of
+        ``tol``); as scalar tensors, not yet read."""
         totals = SolverTotals(*self.solver_totals.unbind())
         calls = totals.calls.clamp_min(1)
         return {
@@ -61,7 +66,13 @@ class SolverLayer(nn.Module):
             "iterations_max": totals.max_iterations.clone(),
             "unconverged": totals.unconverged / calls,
             "residual": totals.max_error.clone(),
+            "error_bound": self.largest_error.clone(),
         }
+
+    def count_error(self, largest: Tensor) -> None:
+        """largest: the largest error bound of a call, in standard errors."""
+        self.largest_error.copy_(torch.maximum(self.largest_error, largest.detach().to(self.largest_error.dtype)))
 
     def reset_solver_statistics(self) -> None:
         self.solver_totals.zero_()
+        self.largest_error.zero_()

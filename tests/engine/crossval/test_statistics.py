@@ -72,6 +72,7 @@ def test_each_split_has_its_own_choice_of_epoch_and_standard_deviations() -> Non
         ("solver/iterations_max", 3.0),
         ("solver/unconverged", 2.0),
         ("solver/residual", 3.0),
+        ("solver/error_bound", 3.0),
         ("phi/mean", 2.0),
         ("phi/min", 1.0),
         ("phi/max", 3.0),

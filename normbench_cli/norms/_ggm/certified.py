@@ -1,0 +1,164 @@
+"""The search for the median to a stated tolerance, with a bound on its error that holds.
+
+With p = phi - 1, q = |phi - 2|, d = x - y, w = |d|^(phi-2), S = sum d w, W = sum w, and N = sum w min(1, r / |d|): the
+score S changes over a distance e towards the median by at least p e (W - N), as long as k e <= r, where k = q for
+phi < 2 and k = max(q, 1) for phi > 2.  For phi < 2 a value at d contributes at least p e (|d| + e)^-q, which is no less
+than p e w (1 - q e / |d|); for phi > 2 at least p e w (1 - k e / |d|); and none contributes less than nothing.
+
+Where phi < 2 and 2 e <= r it changes by at most p e (W + 2 q / p N): a value with |d| < 2 e contributes at most
+(1 + q) / p times p e w, one further away at most 1 + 2 q e / |d| times that.
+
+The score is monotone, so the distance to the median lies between |S| over the one and |S| over the other, and Newton's
+step |S| / (p W) lies between them too.  Nothing is assumed about the data.  Rounding comes on top: a few units in the
+last place of y, and the floor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from normbench_cli.norms._batch.reduce import materialize
+from normbench_cli.norms._ggm.solver import ACCURACY, TINY, SearchState, Sums
+from normbench_cli.registry.bounds import Bounds
+
+Tolerance = Annotated[float | Literal["exact"], Bounds(least=1e-4, most=1, or_word="exact")]
+TWO_SIDED_FROM = 1.4  # below, the bound from above is too wide to be of use
+REACH_IN_TOLERANCES = 4.0  # times values^(1/6): the length r where both bounds are used, half of which a step may be
+TRUSTED_STEP = 0.25  # standard deviations; a longer step from the batch before's center is worse than its offset
+
+
+class Asked(NamedTuple):
+    """What is asked of the search, (C) each unless noted."""
+
+    distance: Tensor  # from the exact median, besides rounding
+    reach: Tensor  # the length r
+    one_sided: Tensor  # the longest e for which the bound from below holds
+    two_sided: Tensor  # the same for both bounds; 0 where only the one is used
+    floor: Tensor  # distances below count as this one, which moves the median by no more
+    rounding: float  # relative spacing of floating point numbers
+
+    def of(self, chosen: Tensor) -> Asked:
+        """The same for some of the medians."""
+        distance, reach, one_sided, two_sided, floor = (t[chosen] for t in self[:5])
+        return Asked(distance, reach, one_sided, two_sided, floor, self.rounding)
+
+
+def in_deviations(error: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
+    """An error bound in units of sd; where all values are equal the floor is all of it, and it is 0."""
+    return (error - TINY).clamp_min(0.0) / (sd + mean.abs() * ACCURACY[sd.dtype].rounding + TINY)
+
+
+def in_standard_errors(distance: Tensor, values: int | Tensor) -> Tensor:
+    """A distance in units of sd / sqrt(values), given in units of sd."""
+    return distance / (torch.ones_like(distance) / values).sqrt()
+
+
+def has_roots(phi: float | Tensor) -> bool:
+    """Whether weights are roots of 1 / |d|, which saves divisions and logarithms."""
+    return isinstance(phi, float) and phi == 1.5
+
+
+def quick_weights(distance: Tensor, phi: float | Tensor, per_unit: Tensor) -> Tensor:
+    """`solver.weights` but for rounding, given 1 / unit: a product costs less than a quotient."""
+    if has_roots(phi):
+        return distance.rsqrt()
+    return distance.mul(per_unit).log_().mul_(phi - 2).exp_()
+
+
+def what_is_asked(
+    mean: Tensor, sd: Tensor, floor: Tensor, phi: float | Tensor, values: int | Tensor, tol: float
+) -> Asked:
+    """tol: in standard errors sd / sqrt(values); never less than the exact search reaches."""
+    accuracy = ACCURACY[sd.dtype]
+    standard_error = sd * (torch.ones_like(sd) / values).sqrt()
+    distance = torch.maximum(torch.maximum(standard_error * tol, sd * accuracy.tolerance), floor * 2)
+    power = phi.expand_as(sd) if isinstance(phi, Tensor) else torch.full_like(sd, phi)
+    bend = (power - 2).abs()
+    slope = torch.where(power > 2, bend.clamp_min(1.0), bend.clamp_min(1e-3))  # k
+    both = (power >= TWO_SIDED_FROM) & (power <= 2)
+    of_both = (torch.ones_like(sd) * values) ** (1 / 6) * REACH_IN_TOLERANCES
+    reach = (distance + mean.abs() * accuracy.rounding) * torch.where(both, of_both, slope)
+    one_sided, two_sided = reach / slope, torch.where(both, reach / 2, 0.0)
+    return Asked(distance, materialize(reach), one_sided, two_sided, floor, accuracy.rounding)
+
+
+def certified_bound(step: Tensor, near_share: Tensor, phi: float | Tensor, asked: Asked) -> Tensor:
+    """How far the end of Newton's step can be from the median; infinite where nothing is certain.
+
+    step: S / (p W); near_share: N / W
+    """
+    length, p = step.abs(), phi - 1
+    most = length / (1 - near_share).clamp_min(1e-9)
+    least = length / (1 + near_share * 2 * (1 - p) / p)
+    two_sided = torch.maximum(most - length, length - least)
+    both = (asked.two_sided > 0) & (most <= asked.two_sided)
+    return torch.where(both, two_sided, torch.where(most <= asked.one_sided, most, torch.inf))
+
+
+def certified_step(state: SearchState, sums: Sums, phi: float | Tensor, asked: Asked) -> SearchState:
+    """Narrow the bracket, then take Newton's step; bisect where it leaves the bracket or the score has not halved.
+
+    A channel is done when the end of its step is certainly as near to the median as asked.  Where a step is shorter
+    than that and yet not certain, as at many equal values, the next estimate lies across the place where the median is
+    expected: the bracket then certifies it.
+    """
+    y, low, high, last_score, done, iterations, error = state
+    score, weight, near, slope = sums
+    step = score / (weight * (phi - 1))
+    onward = step if slope is None else score / (slope * (phi - 1))
+    low = torch.where(score > 0, torch.maximum(low, y), low)
+    high = torch.where(score < 0, torch.minimum(high, y), high)
+    rounding = y.abs() * asked.rounding
+    bound = torch.minimum(certified_bound(step, near / weight, phi, asked), high - low) + asked.floor
+    finished = (bound <= asked.distance + rounding) & torch.isfinite(rounding)
+    newton = y + onward
+    quick = (newton > low) & (newton < high) & (score.abs() <= last_score * 0.5)
+    across = y + torch.sign(onward) * asked.distance * 0.8
+    stuck = (onward.abs() < asked.distance / 4) & (across > low) & (across < high)
+    target = torch.where(quick, newton, (low + high) / 2)
+    target = torch.where(stuck, across, target)
+    target = torch.where(finished, torch.minimum(torch.maximum(y + step, low), high), target)
+    return SearchState(
+        y=torch.where(done, y, target),
+        low=low,
+        high=high,
+        last_score=torch.where(quick & ~stuck, score.abs(), torch.inf),  # after a bisection any progress counts
+        done=done | finished,
+        iterations=iterations + (~done).to(iterations.dtype),
+        error=torch.where(done, error, (bound - rounding).clamp_min(0.0)),
+    )
+
+
+def certified_search(
+    state: SearchState, sums: Callable[[Tensor], Sums], phi: float | Tensor, asked: Asked, steps: int
+) -> SearchState:
+    """So many steps, each a pass over the data; `error` is a distance, not yet in standard deviations."""
+    for _ in range(steps):
+        state = certified_step(state, sums(state.y), phi, asked)
+    return state
+
+
+def start_from_center(
+    center: Tensor,
+    score: Tensor,
+    slope: Tensor,
+    phi: float | Tensor,
+    floor: Tensor,
+    start: SearchState,
+) -> SearchState:
+    """Where the search begins, given the sums about `center`, the median of the batch before: at the end of Newton's
+    step from there, if that is short, else where it would begin without (`start`).
+
+    floor: that of the sums
+    """
+    step = score / (slope * (phi - 1))
+    inside = (center > start.low) & (center < start.high) & torch.isfinite(step)
+    low = torch.where(inside & (score > 0), torch.maximum(start.low, center - floor), start.low)
+    high = torch.where(inside & (score < 0), torch.minimum(start.high, center + floor), start.high)
+    trusted = inside & (step.abs() <= (start.high - start.low) * (TRUSTED_STEP / 2))
+    y = torch.where(trusted, center + step, start.y)
+    return start._replace(y=torch.minimum(torch.maximum(y, low), high), low=low, high=high)

@@ -1,0 +1,158 @@
+"""The forward pass of a layer with a tolerance, with and without a look at whether the search is done.
+
+On a CPU asking costs nothing, and the search goes on until every channel is certified.  On an accelerator nobody asks:
+`step_before.py` says there how many passes are made.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from normbench_cli.norms._batch.layout import to_columns
+from normbench_cli.norms._compile_policy import SEARCHED_MATRIX, reads_without_sync
+from normbench_cli.norms._ggm.autograd import FEW_ELEMENTS, lost_but_not_equal, replaced, solve_in_float64
+from normbench_cli.norms._ggm.gradient import backward_pass
+from normbench_cli.norms._ggm.kernels import (
+    Fit,
+    Problem,
+    SolverOptions,
+    fit_about,
+    scale_and_shift,
+    squares_lost,
+    unflatten,
+)
+from normbench_cli.norms._ggm.passes import Step, completed, errors_in_deviations, forward_pass, more_passes
+from normbench_cli.norms._ggm.solver import ACCURACY, SearchState
+from normbench_cli.norms._quick_functions import QuickKernel
+
+LOOKS = 12  # before the channels that are left are solved alone
+FEW_CHANNELS = 16  # one in so many left: searching for them alone costs less than another pass over all data
+
+FORWARD = QuickKernel(forward_pass, SEARCHED_MATRIX)
+MORE = QuickKernel(more_passes, SEARCHED_MATRIX)
+SCALE = QuickKernel(scale_and_shift, SEARCHED_MATRIX)
+BACKWARD = QuickKernel(backward_pass, SEARCHED_MATRIX)
+
+
+def forward_step(
+    flat: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    phi: Tensor | None,
+    offset: Tensor,
+    center: Tensor,
+    solver_totals: Tensor,
+    *,
+    options: SolverOptions,
+    dynamic_rows: bool,
+) -> Step:
+    """offset, center: (mu - mean) / sd and mu of the batch before"""
+    settled, *found = FORWARD(
+        flat, weight, bias, phi, offset, center, solver_totals, options=options, dynamic_rows=dynamic_rows
+    )
+    cut = len(Step._fields)
+    step = Step(*found[:cut])
+    if not reads_without_sync(flat) or bool(settled):
+        return step
+    problem, state = unflatten(found[cut:])
+    left = ~state.done | squares_lost(problem)
+    state, fit = search_with_looks(flat, phi, problem, state, options, dynamic_rows)
+    fit = Fit(*(torch.where(left, new, getattr(step, name)) for name, new in zip(Fit._fields, fit, strict=True)))
+    y = scaled_again(flat, weight, bias, step.y, fit, left.nonzero()[:, 0], dynamic_rows)
+    return completed(y, fit, state, solver_totals)
+
+
+def scaled_again(
+    flat: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    y: Tensor,
+    fit: Fit,
+    channels: Tensor,
+    dynamic_rows: bool,
+) -> Tensor:
+    """y where the search went on: computed again for those channels alone, unless they are many."""
+    if len(channels) * 4 > len(fit.mu):
+        scaled: Tensor = SCALE(flat, fit.mu, fit.scale, weight, bias, dynamic_rows=dynamic_rows)
+        return scaled
+    gamma, beta = (None if t is None else t[channels] for t in (weight, bias))
+    some = scale_and_shift(flat.index_select(1, channels), fit.mu[channels], fit.scale[channels], gamma, beta)
+    return y.index_copy_(1, channels, some)
+
+
+def search_with_looks(
+    flat: Tensor, phi: Tensor | None, problem: Problem, state: SearchState, options: SolverOptions, dynamic_rows: bool
+) -> tuple[SearchState, Fit]:
+    """Pass by pass for all channels while many are left or the data are few, then the last ones alone.  The errors are
+    in standard deviations.  Reads values, so for a CPU."""
+    once = options._replace(steps=1)
+    for _ in range(LOOKS):
+        left = int((~state.done).sum())
+        if left == 0 or (left * FEW_CHANNELS <= state.done.numel() and flat.numel() > FEW_ELEMENTS):
+            break
+        state = SearchState(*MORE(flat, phi, *problem, *state, options=once, dynamic_rows=dynamic_rows))
+    state = search_for_few(flat, phi, problem, state, once)
+    alone = ~state.done
+    if bool(squares_lost(problem).any()):
+        alone = alone | lost_but_not_equal(flat, problem)
+    state, fit = errors_in_deviations(problem, state), fit_about(problem, state.y, options.eps)
+    channels = alone.nonzero()[:, 0]
+    return solve_alone(flat, phi, state, fit, channels, options) if len(channels) else (state, fit)
+
+
+def search_for_few(
+    flat: Tensor, phi: Tensor | None, problem: Problem, state: SearchState, options: SolverOptions
+) -> SearchState:
+    """Pass by pass over the data of those channels alone that are not certified."""
+    channels = (~state.done).nonzero()[:, 0]
+    if not len(channels):
+        return state
+    data, power = channel_by_channel(flat, channels), None if phi is None else phi[channels]
+    of_some, some = Problem(*(t[channels] for t in problem)), SearchState(*(t[channels] for t in state))
+    for _ in range(LOOKS):
+        if bool(some.done.all()):
+            break
+        some = SearchState(*more_passes(data, power, *of_some, *some, options=options))
+    return SearchState(*replaced(state, channels, some))
+
+
+def channel_by_channel(flat: Tensor, channels: Tensor) -> Tensor:
+    """Some channels as columns (1, channels, values): each lies in one piece, so its sums are fast."""
+    return flat.index_select(1, channels).transpose(0, 1).reshape(1, len(channels), -1)
+
+
+def solve_alone(
+    flat: Tensor, phi: Tensor | None, state: SearchState, fit: Fit, channels: Tensor, options: SolverOptions
+) -> tuple[SearchState, Fit]:
+    """Some channels solved in float64."""
+    power = options.phi if phi is None else phi[channels].double()
+    assert power is not None
+    accuracy = ACCURACY[state.y.dtype]
+    some = SearchState(*(t[channels] for t in state))
+    some, fit_of_some = solve_in_float64(flat.index_select(1, channels), power, some, options)
+    some = some._replace(error=some.error.clamp_min(accuracy.tolerance + accuracy.floor))
+    return SearchState(*replaced(state, channels, some)), Fit(*replaced(fit, channels, fit_of_some))
+
+
+def compile_ahead(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    phi: Tensor | None,
+    offset: Tensor,
+    center: Tensor,
+    solver_totals: Tensor,
+    options: SolverOptions,
+) -> None:
+    """Compile the kernels that a search which goes on would use for a tensor like this one."""
+    flat, dynamic_rows = to_columns(x), x.ndim == 2
+    if not reads_without_sync(flat):
+        return
+    _, *found = FORWARD(
+        flat, weight, bias, phi, offset, center, solver_totals, options=options, dynamic_rows=dynamic_rows
+    )
+    cut = len(Step._fields)
+    MORE(flat, phi, *found[cut:], options=options._replace(steps=1), dynamic_rows=dynamic_rows)
+    step = Step(*found[:cut])
+    SCALE(flat, step.mu, step.scale, weight, bias, dynamic_rows=dynamic_rows)
