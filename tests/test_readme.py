@@ -25,7 +25,11 @@ PAGES = [
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "normbench_cli/docs/components.md", "normbench_cli/docs/initial-weights.md"]
+    "page",
+    [
+        "README.md",
+        *(f"normbench_cli/docs/{name}.md" for name in ("components", "initial-weights", "questions", "cost")),
+    ],
 )
 def test_generated_tables_are_current(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)

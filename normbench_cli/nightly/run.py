@@ -34,7 +34,8 @@ from normbench_cli.store.rows import now as this_moment
 
 logger = logging.getLogger("normbench.nightly")
 NEVER = (None, None)  # when a cell was measured last, and the seconds that it took
-AGAIN_SECONDS = 150.0  # measuring again takes no longer than this, or than the night's cells where these take longer
+AGAIN_SECONDS = 120.0  # measuring again takes no longer than this, or where the night's cells take longer,
+AGAIN_SHARE = 0.8  # than this share of their time
 NO_TIME = "no time was left within the budget"
 
 
@@ -99,7 +100,7 @@ def repeat_suspects(
     if not suspected:
         return []
     checked = controls(night.suite, suspected, night.measured)
-    left = max(AGAIN_SECONDS, sum(seconds[name] for name in night.measured))
+    left = max(AGAIN_SECONDS, AGAIN_SHARE * sum(seconds[name] for name in night.measured))
     left -= FEWEST * sum(seconds[name] for name in checked)
     left = max(left, gate.ENOUGH * seconds[suspected[0]])  # the farthest always has its turn
     repeated: Counter[str] = Counter()

@@ -27,7 +27,7 @@ from torch import Tensor
 
 from normbench_cli import fast_paths
 from normbench_cli.device import pick_device
-from normbench_cli.norms._compile_policy import is_concrete, path_of, worth_compiling
+from normbench_cli.norms._compile_policy import LARGE_MATRIX, is_concrete, path_of, worth_compiling
 
 TRACED = (1025, 33)  # sizes of open dimensions: odd, so that nothing is split; rows above all that is treated specially
 MOST_KERNELS = 256  # of one function; a network has about a dozen shapes
@@ -46,9 +46,8 @@ class InductorKernel:
 
     lock = threading.Lock()  # one compilation at a time: models may be trained in several threads
 
-    def __init__(self, function: Kernel, open_dims: int = 1) -> None:
-        self.function = function
-        self.open_dims = open_dims
+    def __init__(self, function: Kernel, large_matrix: int = LARGE_MATRIX, open_dims: int = 1) -> None:
+        self.function, self.large_matrix, self.open_dims = function, large_matrix, open_dims
         self.compiled: dict[Hashable, Kernel] = {}
 
     def __call__(
@@ -58,7 +57,8 @@ class InductorKernel:
         assert first is not None
         open_dims = self.open_dims if dynamic_rows and first.ndim == self.open_dims + 1 else 0
         whole = first if part_of is None else part_of
-        if not (is_concrete(first) and worth_compiling(whole.flatten(1) if open_dims else whole, dynamic_rows)):
+        whole = whole.flatten(1) if open_dims else whole
+        if not (is_concrete(first) and worth_compiling(whole, dynamic_rows, self.large_matrix)):
             return self.function(*tensors, **options)
         key = (
             first.shape[open_dims:],

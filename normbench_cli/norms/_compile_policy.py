@@ -14,6 +14,7 @@ from normbench_cli import fast_paths
 
 LARGE = 2**20  # elements; below, starting a compiler costs more than it will save
 LARGE_MATRIX = 40_000  # the same for a kernel that is made once for all numbers of rows
+SEARCHED_MATRIX = 2**14  # the same for a search: it is many small operations, which cost more than the data
 
 
 def is_concrete(x: Tensor) -> bool:
@@ -26,11 +27,11 @@ def reads_without_sync(x: Tensor) -> bool:
     return is_concrete(x) and x.device.type == "cpu"
 
 
-def worth_compiling(x: Tensor, dynamic_rows: bool = False) -> bool:
+def worth_compiling(x: Tensor, dynamic_rows: bool = False, large_matrix: int = LARGE_MATRIX) -> bool:
     """Whether a function of this tensor is compiled: it depends on the shape alone, as long as the compiler works."""
     policy = os.environ.get("NORMBENCH_COMPILE", "auto")
     open_rows = dynamic_rows and x.ndim == 2
-    large = policy == "always" or x.numel() >= (LARGE_MATRIX if open_rows else LARGE)
+    large = policy == "always" or x.numel() >= (large_matrix if open_rows else LARGE)
     return large and policy != "never" and not fast_paths.failed(path_of(x.device, open_rows))
 
 

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from normbench_cli.norms._batch import batch_norm_operators
 from normbench_cli.norms._batch.batch_norm_operators import has_batch_norm_operators
-from normbench_cli.norms._compile_policy import LARGE, LARGE_MATRIX, worth_compiling
+from normbench_cli.norms._compile import InductorKernel
+from normbench_cli.norms._compile_policy import LARGE, LARGE_MATRIX, SEARCHED_MATRIX, worth_compiling
 from normbench_cli.norms.augnorm import FEW_VALUES, LOW_PHI, STEPS_UNCHECKED, STEPS_UNCHECKED_LOW_PHI
 from normbench_cli.registry import NORMS
 from tests.norms.exact import exact
@@ -46,6 +47,21 @@ def test_large_batches_are_worth_compiling(
     for policy in ("always", "never"):
         monkeypatch.setenv("NORMBENCH_COMPILE", policy)
         assert worth_compiling(x, dynamic_rows) == (policy == "always")
+
+
+def test_searches_are_compiled_for_smaller_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = list[int]()
+
+    def compile_it(kernel: InductorKernel, tensors: tuple[Tensor], *_: Any) -> Any:
+        compiled.append(len(tensors[0]))
+        return kernel.function
+
+    monkeypatch.setattr(InductorKernel, "_compile", compile_it)
+    search, other = InductorKernel(torch.sum, SEARCHED_MATRIX), InductorKernel(torch.sum)
+    for kernel in (search, other):
+        for rows in (SEARCHED_MATRIX // 4 - 1, SEARCHED_MATRIX // 4):
+            kernel(torch.ones(rows, 4), dynamic_rows=True)
+    assert compiled == [SEARCHED_MATRIX // 4]
 
 
 def test_torchs_batch_norm_operators_pass_their_trial() -> None:

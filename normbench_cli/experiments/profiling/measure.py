@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from normbench_cli.experiments.profiling.plan import ProfilePlan
 from normbench_cli.experiments.profiling.roofline import Roofline
@@ -116,10 +117,16 @@ def time_contenders(
         found.timings = {timing.name: timing for timing in timings}
         found.noisy = {timing.name: is_noisy(steadiness, timing) for timing in timings}
         found.saved = {name: workload.saved_bytes for name, workload in contenders.workloads.items()}
-        found.solver = {name: solver_metrics(workload.model) for name, workload in contenders.workloads.items()}
+        found.solver = {name: search_metrics(workload.model) for name, workload in contenders.workloads.items()}
         found.calibration, found.calibrations = steadiness.samples, steadiness.between
         found.stopped = why_stopped(timings, found.timings[reference], plan.precision)
         return
+
+
+def search_metrics(model: nn.Module) -> dict[str, float]:
+    """Nothing where no search was made, as in evaluation."""
+    metrics = solver_metrics(model)
+    return metrics if metrics.get("solver/iterations_max") else {}
 
 
 def named(name: str, work: Work) -> Work:

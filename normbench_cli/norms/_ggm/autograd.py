@@ -15,7 +15,7 @@ from torch.autograd.function import once_differentiable
 
 from normbench_cli.norms._batch.layout import detach_view, from_columns, to_columns, to_columns_like
 from normbench_cli.norms._compile import InductorKernel
-from normbench_cli.norms._compile_policy import reads_without_sync
+from normbench_cli.norms._compile_policy import SEARCHED_MATRIX, reads_without_sync
 from normbench_cli.norms._ggm.gradient import backward_pass
 from normbench_cli.norms._ggm.kernels import (
     Fit,
@@ -35,10 +35,10 @@ FEW_ELEMENTS = 2**18  # below, steps for all channels in one kernel cost less th
 STEPS_PER_LOOK = 4  # between two looks at whether the search is done
 LOOKS = 5  # before the channels that are left are solved alone
 
-FORWARD = InductorKernel(forward_pass)
-CONTINUE = InductorKernel(continue_search)
-SCALE = InductorKernel(scale_and_shift)
-BACKWARD = InductorKernel(backward_pass)
+FORWARD = InductorKernel(forward_pass, SEARCHED_MATRIX)
+CONTINUE = InductorKernel(continue_search, SEARCHED_MATRIX)
+SCALE = InductorKernel(scale_and_shift, SEARCHED_MATRIX)
+BACKWARD = InductorKernel(backward_pass, SEARCHED_MATRIX)
 
 
 def normalize_about_median(

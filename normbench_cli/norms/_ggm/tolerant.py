@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from normbench_cli.norms._batch.layout import to_columns
-from normbench_cli.norms._compile_policy import reads_without_sync
+from normbench_cli.norms._compile_policy import SEARCHED_MATRIX, reads_without_sync
 from normbench_cli.norms._ggm.autograd import FEW_ELEMENTS, lost_but_not_equal, replaced, solve_in_float64
 from normbench_cli.norms._ggm.gradient import backward_pass
 from normbench_cli.norms._ggm.kernels import (
@@ -29,10 +29,10 @@ from normbench_cli.norms._quick_functions import QuickKernel
 LOOKS = 12  # before the channels that are left are solved alone
 FEW_CHANNELS = 16  # one in so many left: searching for them alone costs less than another pass over all data
 
-FORWARD = QuickKernel(forward_pass)
-MORE = QuickKernel(more_passes)
-SCALE = QuickKernel(scale_and_shift)
-BACKWARD = QuickKernel(backward_pass)
+FORWARD = QuickKernel(forward_pass, SEARCHED_MATRIX)
+MORE = QuickKernel(more_passes, SEARCHED_MATRIX)
+SCALE = QuickKernel(scale_and_shift, SEARCHED_MATRIX)
+BACKWARD = QuickKernel(backward_pass, SEARCHED_MATRIX)
 
 
 def forward_step(
