@@ -28,12 +28,19 @@ def test_a_layer_saves_what_batch_norm_saves(spec: str, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the resident size is read from /proc")
-@pytest.mark.parametrize("call", ["layer", "compiled"])
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_step_needs_no_more_at_its_peak_than_batch_norms(name: str, call: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "call", "specs"),
+    [
+        ("contiguous", "layer", SPECS[:2]),
+        ("channels_last", "layer", SPECS[:2]),
+        ("contiguous", "layer", ["diffphi", "augnorm:tol=exact"]),
+        ("contiguous", "compiled", SPECS[:1]),
+    ],
+)
+def test_a_step_needs_no_more_at_its_peak_than_batch_norms(name: str, call: str, specs: list[str]) -> None:
     case = LayerCase((128, 64, 32, 32), memory_format=name, call=call)
     with PeakProcess() as process:
-        peaks = {spec: process.measure(spec, case) for spec in ("batchnorm", *SPECS[:5])}
+        peaks = {spec: process.measure(spec, case) for spec in ("batchnorm", *specs)}
     found = {spec: peak.bytes or sys.maxsize for spec, peak in peaks.items()}
     assert not {spec: peak for spec, peak in peaks.items() if peak.status != "ok"}
     assert found["batchnorm"] > case.tensor_bytes  # of y and dx at least one

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from normbench_cli.norms._compile import InductorKernel
+from normbench_cli.norms._compile_policy import SEARCHED_MATRIX
 from normbench_cli.norms._ggm.padded import (
     GraphOptions,
     GraphProblem,
@@ -27,10 +28,10 @@ from normbench_cli.norms._padding import PaddedBatch, Padding
 FIRST_STEPS = 3  # for all medians; in training nine of ten are found then
 MORE_STEPS = 8  # for those that are left, before the next look
 
-FIRST = InductorKernel(first_steps, open_dims=2)
-MORE = InductorKernel(more_steps, open_dims=2)
-COMPLETE = InductorKernel(complete, open_dims=2)
-BACKWARD = InductorKernel(backward_pass, open_dims=2)
+FIRST = InductorKernel(first_steps, SEARCHED_MATRIX, open_dims=2)
+MORE = InductorKernel(more_steps, SEARCHED_MATRIX, open_dims=2)
+COMPLETE = InductorKernel(complete, SEARCHED_MATRIX, open_dims=2)
+BACKWARD = InductorKernel(backward_pass, SEARCHED_MATRIX, open_dims=2)
 
 
 class Found(NamedTuple):
