@@ -148,7 +148,8 @@ def _compiled_from_cache(function: Kernel, given: Sequence[Tensor], open_dims: i
         source = ConstantSource(f"tensor{number}")
         placeholders.append(mode.from_tensor(example, symbolic_context=context, source=source))
     with mode:
-        graph = make_fx(function, tracing_mode="real")(*placeholders)
+        # not the function itself: its return annotation would be part of the graph, as text that the cache refuses
+        graph = make_fx(lambda *tensors: function(*tensors), tracing_mode="real")(*placeholders)
     with tracing(TracingContext(mode)):
         return cast(Kernel, compile_fx(graph, placeholders))
 
