@@ -106,7 +106,7 @@ def test_layers_are_measured_in_every_way_of_training(workers: int) -> None:
     plan = replace(PLAN, epochs=1)
     (expected, found) = (records_of(plan, norm="augnorm", workers=count)[-1].metrics for count in (1, workers))
     names = {name for name in expected if name.startswith("solver/")}
-    assert len(names) == 4
+    assert len(names) == 5
     assert {name: found[name] for name in names} == {name: expected[name] for name in names}
     assert found["peak_memory_bytes"] > 1e6
 
