@@ -89,7 +89,6 @@ def test_a_value_that_is_not_finite_stays_in_its_graph() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="fails where it was run last; the cause is not known yet")
 def test_compiled_passes_give_what_uncompiled_ones_give(monkeypatch: pytest.MonkeyPatch) -> None:
     x, batch = some_graphs(torch.float32)
     layer = AugGraphNorm(6)
@@ -100,7 +99,8 @@ def test_compiled_passes_give_what_uncompiled_ones_give(monkeypatch: pytest.Monk
     for part in (slice(None), (batch != 2) & (batch != 8)):  # one set of kernels for any sizes
         expected = results_uncompiled(layer, x[part], batch[part], monkeypatch)
         torch.testing.assert_close(results(layer, x[part], batch[part]), expected, rtol=1e-3, atol=1e-3)
-    assert len(graphs.FIRST.compiled) == 1
+    open_shapes = [shape for shape, open_dims, *_ in map(tuple, graphs.FIRST.compiled) if open_dims]
+    assert open_shapes == [(6,)], graphs.FIRST.compiled.keys()  # a batch of one graph has a kernel for its shape alone
 
 
 def results_uncompiled(layer: AugGraphNorm, x: Tensor, batch: Tensor, monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
