@@ -99,8 +99,8 @@ def test_compiled_passes_give_what_uncompiled_ones_give(monkeypatch: pytest.Monk
     for part in (slice(None), (batch != 2) & (batch != 8)):  # one set of kernels for any sizes
         expected = results_uncompiled(layer, x[part], batch[part], monkeypatch)
         torch.testing.assert_close(results(layer, x[part], batch[part]), expected, rtol=1e-3, atol=1e-3)
-    open_shapes = [shape for shape, open_dims, *_ in map(tuple, graphs.FIRST.compiled) if open_dims]
-    assert open_shapes == [(6,)], graphs.FIRST.compiled.keys()  # a batch of one graph has a kernel for its shape alone
+    of_open_sizes = [key for key in graphs.FIRST.compiled if isinstance(key, tuple) and key[1]]
+    assert len(of_open_sizes) == 1  # batches of one graph alone have a kernel for their shape
 
 
 def results_uncompiled(layer: AugGraphNorm, x: Tensor, batch: Tensor, monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
