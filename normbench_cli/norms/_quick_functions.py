@@ -5,6 +5,9 @@ on a processor with AVX-512 one of them takes longer than reading a value.  Here
 improved by a step of Newton's, and logarithm and exponential are polynomials: right to a few units in the last place.
 Maximum and minimum hand on a NaN in two instructions instead of four.  On other processors, and for anything but
 float32, inductor's own functions stay.
+
+Since they are so quick, a kernel that needs a weight twice computes it twice.  Inductor would keep the logarithm and
+the power of every value in memory, three more tensors of the size of x, and writing and reading them takes longer.
 """
 
 from __future__ import annotations
@@ -99,7 +102,7 @@ def processor_has_them() -> bool:
 @contextmanager
 def _in_use() -> Iterator[None]:
     """What is compiled meanwhile has the quick functions, and a key of its own among inductor's kernels on disk."""
-    from torch._inductor import config, custom_graph_pass, virtualized
+    from torch._inductor import config, custom_graph_pass, ir, virtualized
     from torch._inductor.codegen import cpp
 
     class Marker(custom_graph_pass.CustomGraphPass):
@@ -107,7 +110,7 @@ def _in_use() -> Iterator[None]:
             pass
 
         def uuid(self) -> str:
-            return repr(sorted(FUNCTIONS.items()))
+            return repr((sorted(FUNCTIONS.items()), "nothing kept for reuse"))
 
     def quick(name: str, exact: Callable[..., str]) -> Callable[..., str]:
         """Inductor's method that writes the C++ for a function of vectors."""
@@ -122,12 +125,15 @@ def _in_use() -> Iterator[None]:
         return write
 
     own = {name: vars(cpp.CppVecOverrides)[name] for name in FUNCTIONS}
+    keeps_for_reuse = ir.StorageBox.should_realize_on_reuse
     try:
+        ir.StorageBox.should_realize_on_reuse = lambda *_, **__: False  # type: ignore[method-assign]
         for name, exact in own.items():
             setattr(cpp.CppVecOverrides, name, staticmethod(quick(name, exact.__func__)))
         with config.patch(post_grad_custom_post_pass=Marker()):
             yield
     finally:
+        ir.StorageBox.should_realize_on_reuse = keeps_for_reuse  # type: ignore[method-assign]
         for name, exact in own.items():
             setattr(cpp.CppVecOverrides, name, exact)
 

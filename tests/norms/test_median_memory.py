@@ -27,7 +27,6 @@ def test_a_layer_saves_what_batch_norm_saves(spec: str, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="phi=1.2 and diffphi need up to twice batch norm's: channels that are left are copied")
 @pytest.mark.skipif(sys.platform != "linux", reason="the resident size is read from /proc")
 @pytest.mark.parametrize(
     ("name", "call", "specs"),
