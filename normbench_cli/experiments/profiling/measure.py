@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import torch
 from torch import nn
 
 from normbench_cli.experiments.profiling.plan import ProfilePlan
 from normbench_cli.experiments.profiling.roofline import Roofline
-from normbench_cli.experiments.profiling.step_worker import step_job
-from normbench_cli.experiments.profiling.steps import Place
-from normbench_cli.experiments.profiling.workloads import Contenders, Failure, make_contenders, values_at
+from normbench_cli.experiments.profiling.steps import Place, calling_at
+from normbench_cli.experiments.profiling.workloads import Contenders, Failure, make_contenders
 from normbench_cli.measure.bytes_moved import moved_bytes, working_set_bytes
-from normbench_cli.measure.cases import LayerCase, calling
-from normbench_cli.measure.peak import Peak, PeakProcess, layer_job
+from normbench_cli.measure.cases import LayerCase
+from normbench_cli.measure.peak import Peak
 from normbench_cli.measure.resident import peak_bytes
 from normbench_cli.measure.solver import reset_solver_statistics, solver_metrics
 from normbench_cli.measure.steadiness import Steadiness, is_noisy
@@ -70,15 +66,17 @@ def measure_place(
     end: float,
     beat: Callable[[], object],
     roofline: Roofline,
-    peaks: PeakProcess,
+    peaks: Mapping[str, Peak] | None,
 ) -> Measured:
     """end: of further rounds, by the monotonic clock.  beat: called between two samples, where it costs no measurement
-    anything."""
+    anything.  peaks: where they were measured by another process."""
     found = Measured(place)
-    with calling(place.case.call) if place.case else nullcontext():
-        contenders, measured = make_with_peaks(plan, place, peaks, beat)
+    with calling_at(place):
+        contenders = make_contenders(plan, place)
+        if peaks is None:
+            peaks = accelerator_peaks(plan, contenders) if plan.memory else {}
         time_contenders(plan, contenders, found, end - time.monotonic(), beat)
-        found.peaks = {name: peak for name, peak in measured.items() if name in contenders.workloads}
+        found.peaks = {name: peak for name, peak in peaks.items() if name in contenders.workloads}
     found.failures = contenders.failures
     if place.case:
         find_limit(place.case, contenders, found, roofline)
@@ -141,40 +139,6 @@ def named(name: str, work: Work) -> Work:
             raise WorkFailed(name, error) from error
 
     return call
-
-
-def make_with_peaks(
-    plan: ProfilePlan, place: Place, peaks: PeakProcess, beat: Callable[[], object]
-) -> tuple[Contenders, dict[str, Peak]]:
-    """The contenders, and their peak memory if it is wanted."""
-    on_cpu = plan.device.type == "cpu"
-    if not (plan.memory and on_cpu):
-        contenders = make_contenders(plan, place)
-        return contenders, accelerator_peaks(plan, contenders) if plan.memory else {}
-    with tempfile.TemporaryDirectory() as folder:
-        ask_for_peaks(plan, place, peaks, Path(folder))
-        contenders = make_contenders(plan, place)
-        return contenders, answered_peaks(plan, peaks, beat)
-
-
-def ask_for_peaks(plan: ProfilePlan, place: Place, peaks: PeakProcess, folder: Path) -> None:
-    """On a CPU each contender gets a process of its own, which works while this one makes the contenders: the two share
-    the compiling.  So the order is the reverse."""
-    values, path = values_at(plan, place.case) if place.case else None, None
-    if values is not None:
-        path = folder / "values.pt"
-        torch.save(values, path)
-    for config in reversed(plan.configs):
-        job = layer_job(config.norm, place.case, path) if place.case else step_job(config, place)
-        peaks.send(job)
-
-
-def answered_peaks(plan: ProfilePlan, peaks: PeakProcess, beat: Callable[[], object]) -> dict[str, Peak]:
-    found = {}
-    for config in reversed(plan.configs):
-        beat()
-        found[config.norm] = peaks.receive()
-    return {config.norm: found[config.norm] for config in plan.configs}
 
 
 def accelerator_peaks(plan: ProfilePlan, contenders: Contenders) -> dict[str, Peak]:

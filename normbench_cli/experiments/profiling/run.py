@@ -11,6 +11,7 @@ from typing import Any
 from normbench_cli import build, paths
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.lifecycle import Heartbeat, recording_outcome
+from normbench_cli.experiments.profiling.compile_ahead import compile_and_find_peaks
 from normbench_cli.experiments.profiling.measure import Measured, measure_place
 from normbench_cli.experiments.profiling.plan import ProfilePlan, places
 from normbench_cli.experiments.profiling.record import begin_contender, end_contender, record_place
@@ -65,10 +66,12 @@ def profile_as_set(
         heartbeat = Heartbeat(store, *run_ids.values())
         roofline = Roofline(facts, plan.device)
         end = time.monotonic() + plan.seconds
+        elsewhere = plan.memory and plan.device.type == "cpu"
+        peaks_by_place = compile_and_find_peaks(plan, memory, heartbeat.beat) if elsewhere else [None] * plan.places
         for number, place in enumerate(places(plan)):
             now = time.monotonic()
             share = (end - now) / (plan.places - number)
-            found = measure_place(plan, place, now + share, heartbeat.beat, roofline, memory)
+            found = measure_place(plan, place, now + share, heartbeat.beat, roofline, peaks_by_place[number])
             record_place(store, run_ids, found)
             heartbeat.recorded()
             measured.append(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from normbench_cli.build import ResolvedConfig
 from normbench_cli.engine.loop import saved_in_step
 from normbench_cli.engine.protocols import Inputs
 from normbench_cli.engine.step import Learner, train_step
-from normbench_cli.measure.cases import LayerCase
+from normbench_cli.measure.cases import LayerCase, calling
 from normbench_cli.measure.start import started
 from normbench_cli.measure.workloads import Workload
 
@@ -48,6 +49,11 @@ class Place:
             return self.case.label
         unusual = [word for word, usual in ((self.step, "train"), (self.start, "warm")) if word != usual]
         return "+".join([self.model, *unusual])
+
+
+def calling_at(place: Place) -> AbstractContextManager[None]:
+    """In this block layers are called as they are to be at this place."""
+    return calling(place.case.call) if place.case else nullcontext()
 
 
 def step_workload(config: ResolvedConfig, step: str = "train", start: str = "warm") -> Workload:
