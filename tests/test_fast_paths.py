@@ -36,6 +36,7 @@ PRIVATE = {
         "torch._inductor.codegen.cpp",
         "torch._inductor.config",
         "torch._inductor.custom_graph_pass",
+        "torch._inductor.ir.StorageBox.should_realize_on_reuse",
         "torch._inductor.virtualized",
     },
     "models/_blocks/onednn_linear.py": {"torch.ops.mkldnn._linear_pointwise"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -33,8 +34,7 @@ def compile_and_find_peaks(plan: ProfilePlan, peaks: PeakProcess, beat: Callable
             ask_for_peaks(plan, place, peaks, Path(folder))
         for _, place in numbered[: half + odd]:
             beat()
-            with calling_at(place):
-                make_contenders(plan, place)
+            compile_place(plan, place)
         for number, _ in queue:
             found[number] = answered_peaks(plan, peaks, beat)
         for number, place in numbered:
@@ -42,6 +42,14 @@ def compile_and_find_peaks(plan: ProfilePlan, peaks: PeakProcess, beat: Callable
                 ask_for_peaks(plan, place, peaks, Path(folder))
                 found[number] = answered_peaks(plan, peaks, beat)
     return [found[number] for number, _ in numbered]
+
+
+def compile_place(plan: ProfilePlan, place: Place) -> None:
+    """A step of each contender compiles its kernels, those of the backward pass included."""
+    with calling_at(place):
+        for workload in make_contenders(plan, place).workloads.values():
+            with suppress(Exception):  # it is raised again, and recorded, where the contender is timed
+                workload.step()
 
 
 def ask_for_peaks(plan: ProfilePlan, place: Place, peaks: PeakProcess, folder: Path) -> None:

@@ -41,7 +41,7 @@ def test_each_answer_is_its_contenders_at_its_place(
 ) -> None:
     compiled = list[int]()
     monkeypatch.setattr(compile_ahead, "QUEUED", queued)
-    monkeypatch.setattr(compile_ahead, "make_contenders", lambda plan, place: compiled.append(place.case.shape[0]))
+    monkeypatch.setattr(compile_ahead, "compile_place", lambda _, place: compiled.append(place.case.shape[0]))
     plan = plan_profile(NORMS, shapes=[(rows, 4, 2, 2) for rows in range(1, count + 1)], memory=True, only="layers")
     process = Pretended()
     found = compile_and_find_peaks(plan, process, lambda: None)
