@@ -8,15 +8,18 @@ import torch
 from torch import Tensor, nn
 
 from normbench_cli.norms._batch.layout import from_columns, to_columns, working_dtype
+from normbench_cli.norms._batch.processes import Processes
 from normbench_cli.norms._batch.reduce import normalize_about
 from normbench_cli.norms._batch.running import RunningStatsNorm
+from normbench_cli.norms._batch.synced import normalize_about as normalize_about_over
 from normbench_cli.norms._ggm.autograd import compile_ahead, normalize_about_median
 from normbench_cli.norms._ggm.certified import Tolerance, in_standard_errors
 from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.median import generalized_median
 from normbench_cli.norms._ggm.solver import parse_solver
-from normbench_cli.norms._ggm.stats import SolverLayer, SolverTotals
+from normbench_cli.norms._ggm.stats import SolverLayer, SolverTotals, add_call
 from normbench_cli.norms._ggm.step_before import NOTHING_KNOWN, StepBefore
+from normbench_cli.norms._ggm.synced import center_over
 from normbench_cli.norms._ggm.to_tolerance import normalize_to_tolerance
 from normbench_cli.norms._ggm.tolerant import compile_ahead as compile_tolerant_ahead
 from normbench_cli.registry import NORMS
@@ -105,6 +108,8 @@ class AugNorm(RunningStatsNorm, SolverLayer):
         return None
 
     def normalize_batch(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        if self.processes is not None:
+            return self._normalize_over(self.processes, x)
         if self.fixed_phi in (1.0, float("inf")):
             flat = to_columns(x)
             data = flat.to(working_dtype(flat))
@@ -125,6 +130,19 @@ class AugNorm(RunningStatsNorm, SolverLayer):
         self.count_error(error)
         self.start.lerp_(offset.to(self.start.dtype), 0.5)
         return y, mu, var
+
+    def _normalize_over(self, processes: Processes, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        flat, options = to_columns(x), self.solver_options(x)
+        data = flat.to(working_dtype(flat))
+        mu, offset, iterations, done, error = center_over(processes, data, self.phi_tensor(), self.start, options)
+        y, var, count = normalize_about_over(data, mu, self.weight, self.bias, self.eps, processes)
+        if offset is not None and iterations is not None and done is not None and error is not None:
+            self.solver_totals.copy_(add_call(self.solver_totals, iterations, done, error))
+            self.count_error(in_standard_errors(error.amax(), count).squeeze(0))
+            self.start.lerp_(offset.to(self.start.dtype), 0.5)
+            if options.tol is not None:
+                self.center.copy_(torch.where(torch.isfinite(mu), mu, self.center).detach())
+        return from_columns(y.to(x.dtype), x), mu, var
 
     @torch.no_grad()
     def compile_ahead(self, x: Tensor) -> None:

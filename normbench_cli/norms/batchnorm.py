@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from normbench_cli.norms._batch.layout import from_columns, to_columns, working_dtype
+from normbench_cli.norms._batch.processes import Processes, SyncedStatistics
+from normbench_cli.norms._batch.synced import mean_over, normalize_about
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import Positive, Share
 
@@ -12,12 +16,13 @@ from normbench_cli.registry.bounds import Positive, Share
 @NORMS.register(
     "batchnorm", aliases=("bn",), paper="Ioffe & Szegedy 2015", placement="after", needs_batch=True, removes_mean=True
 )
-class BatchNorm(_BatchNorm):
+class BatchNorm(SyncedStatistics, _BatchNorm):
     """Batch normalization: every channel centered and scaled by the batch's own statistics.
 
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (N, spatial), per channel
 
-    Torch's own layer: it normalizes with the biased variance and stores the unbiased one.
+    Torch's own layer: it normalizes with the biased variance and stores the unbiased one.  Over several processes it is
+    torch's SyncBatchNorm, on any device.
 
     num_features: channels; eps: added to the variance; affine: learn gamma and beta
     momentum: weight of the new batch in the running statistics
@@ -29,3 +34,23 @@ class BatchNorm(_BatchNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:
             raise ValueError(f"batchnorm needs an input (N, C, ...), not one of {input.dim()} dimension(s)")
+
+    def forward(self, input: Tensor) -> Tensor:
+        if self.processes is None or not self.training:
+            return super().forward(input)
+        self._check_input_dim(input)
+        return self._normalize_over(self.processes, input)
+
+    def _normalize_over(self, processes: Processes, x: Tensor) -> Tensor:
+        flat = to_columns(x)
+        data = flat.to(working_dtype(flat))
+        mean, _ = mean_over(processes, data)
+        y, var, count = normalize_about(data, mean, self.weight, self.bias, self.eps, processes)
+        with torch.no_grad():
+            unbiased = var * (count / (count - 1).clamp_min(1))
+            for running, value in ((self.running_mean, mean), (self.running_var, unbiased)):
+                assert running is not None
+                running.lerp_(value.to(running.dtype), self.momentum or 0.0)
+            assert self.num_batches_tracked is not None
+            self.num_batches_tracked.add_(1)
+        return from_columns(y.to(x.dtype), x)

@@ -6,8 +6,12 @@ from collections.abc import Callable
 
 from torch import Tensor
 
+from normbench_cli.norms._batch.layout import from_columns, to_columns, working_dtype
 from normbench_cli.norms._batch.median_kernels import NormalizeAboutLowerMedian
+from normbench_cli.norms._batch.processes import Processes
 from normbench_cli.norms._batch.running import RunningStatsNorm
+from normbench_cli.norms._batch.selection import lower_median
+from normbench_cli.norms._batch.synced import normalize_about
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import NotNegative, Share
 
@@ -31,8 +35,17 @@ class MedianNorm(RunningStatsNorm):
         super().__init__(num_features, eps, momentum, weight=affine, bias=affine)
 
     def normalize_batch(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        if self.processes is not None:
+            return self._normalize_over(self.processes, x)
         apply: Callable[..., tuple[Tensor, Tensor, Tensor]] = NormalizeAboutLowerMedian.apply
         return apply(x, self.weight, self.bias, self.eps)
+
+    def _normalize_over(self, processes: Processes, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        flat = to_columns(x)
+        data = flat.to(working_dtype(flat))
+        mu = lower_median(data, processes)
+        y, var, _ = normalize_about(data, mu, self.weight, self.bias, self.eps, processes)
+        return from_columns(y.to(x.dtype), x), mu, var
 
     def extra_repr(self) -> str:
         return f"{self.num_features}, eps={self.eps:g}"

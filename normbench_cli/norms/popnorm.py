@@ -12,7 +12,9 @@ from torch import Tensor
 from normbench_cli.norms._batch.group import Groups, number_of_groups
 from normbench_cli.norms._batch.layout import from_columns, memory_format, per_channel, to_columns, working_dtype
 from normbench_cli.norms._batch.popnorm_kernels import PopNormFunction
+from normbench_cli.norms._batch.processes import Processes
 from normbench_cli.norms._batch.running import RunningStatsNorm
+from normbench_cli.norms._batch.synced import axes_of_channel, largest_over, mean_over
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import Bounds, NotNegative, Share
 
@@ -91,6 +93,8 @@ class POPNorm(RunningStatsNorm):
         return self._normalize_samples(x)
 
     def normalize_batch(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        if self.processes is not None:
+            return self._normalize_over(self.processes, x)
         if self.is_default_form:
             apply: Callable[..., tuple[Tensor, Tensor, Tensor]] = PopNormFunction.apply
             return apply(x, self.weight, self.bias, self.kappa, self.eps)
@@ -102,6 +106,26 @@ class POPNorm(RunningStatsNorm):
         y, scale = self._normalize_columns(data, mean, var, None)
         if self.runs_scale:
             self.update(self.running_scale, scale)
+        return from_columns(y.to(x.dtype), x), mean, var
+
+    def _normalize_over(self, processes: Processes, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """By the statistics of all processes, in two communications."""
+        flat = to_columns(x)
+        data = flat.to(working_dtype(flat))
+        mean, count = mean_over(processes, data)
+        square, scale = (data - per_channel(mean, data)).square(), None
+        if not self.runs_scale:
+            var, _ = mean_over(processes, square)
+        else:
+            size = (data if self.order == "divide_first" else self._remove_mean(data, mean)).abs()
+            if self.divide == "l1":
+                var, extent, _ = mean_over(processes, square, size)
+            else:
+                extent, total = largest_over(processes, size, square.sum(axes_of_channel(data)))
+                var = total / count
+            scale = extent + self.eps**0.5
+            self.update(self.running_scale, scale)
+        y, _ = self._normalize_columns(data, mean, var, scale)
         return from_columns(y.to(x.dtype), x), mean, var
 
     def normalize_by_running(self, x: Tensor) -> Tensor:
@@ -185,8 +209,3 @@ class POPNorm(RunningStatsNorm):
         form = f"remove={self.remove}, divide={self.divide}, order={self.order}, stats={self.stats}"
         groups = f", groups={self.num_groups}" if self.stats == "group" else ""
         return f"{self.num_features}, kappa={self.kappa:g}, {form}{groups}, eps={self.eps:g}"
-
-
-def axes_of_channel(data: Tensor) -> tuple[int, ...]:
-    """The dimensions that one channel of data in columns extends over."""
-    return (0,) if data.ndim == 2 else (0, 2)

@@ -10,13 +10,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from normbench_cli.norms._batch.processes import SyncedStatistics
 
-class RunningStatsNorm(nn.Module):
+
+class RunningStatsNorm(SyncedStatistics, nn.Module):
     """A layer for (N, C, ...) with gamma, beta and the buffers of `nn.BatchNorm2d`, whose state dict therefore fits.
 
     A subclass defines `normalize_batch`; the base checks the shape, updates the running statistics in training and
     nowhere else, and normalizes by them in evaluation.  The running variance is that of the subclass: biased, about the
     center the subclass returns.
+
+    A subclass takes its statistics over `processes` where they are set.
 
     num_features: C; eps: added to the variance; momentum: weight of the new batch in the running statistics
     weight, bias: learn gamma, beta; tracked: keep running statistics at all

@@ -1,0 +1,141 @@
+"""Data-parallel training: every process takes its part of every batch, and all take the same steps.
+
+A step is that of the whole batch.  The losses of all parts are brought together before the objective sees them, so that
+it may be any function of a batch, and parts may differ in size.  DistributedDataParallel averages the gradients; the
+objective is multiplied by the number of processes to make the average a sum.  All processes know all losses, so their
+meters agree; the first one alone scores, records and saves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from normbench_cli.engine.protocols import Batch, Batches, Inputs, ReadsFiles
+
+LEAST_ALONE = 2  # examples of a part that has statistics of its own
+
+
+class Part(NamedTuple):
+    """The examples of a batch that are this process's own: from `start` to `stop`, of so many."""
+
+    start: int
+    stop: int
+    whole: int
+
+
+class PartOfBatch(NamedTuple):
+    """A `Batch` that is a part of a larger one."""
+
+    inputs: Inputs
+    labels: Tensor
+    groups: Tensor | None
+    part: Part
+
+
+@dataclass(frozen=True)
+class DataParallel:
+    """This process among those that train together.
+
+    synced: norms take their statistics over all processes; otherwise each over its own part, which then has at least
+    two examples.  seed: of the run.
+    """
+
+    rank: int
+    size: int
+    synced: bool
+    seed: int
+
+    @property
+    def is_first(self) -> bool:
+        return self.rank == 0
+
+    def part_of(self, whole: int) -> Part:
+        """Parts are consecutive and differ by one example at most.  Of a batch with too few examples for all processes
+        some get none."""
+        least = 1 if self.synced else LEAST_ALONE
+        sharing = max(min(self.size, whole // least), 1)
+        size, larger = divmod(whole, sharing)
+        start = min(self.rank * size + min(self.rank, larger), whole)
+        stop = start + size + (self.rank < larger) if self.rank < sharing else start
+        return Part(start, stop, whole)
+
+    def together(self, values: Tensor, part: Part) -> Tensor:
+        """Values (rows, own examples) as those of the whole batch (rows, examples), without gradient."""
+        everywhere = values.new_zeros(len(values), part.whole)
+        everywhere[:, part.start : part.stop] = values[:, : part.stop - part.start].detach()
+        dist.all_reduce(everywhere)
+        return everywhere
+
+    def begin_step(self, step: int) -> None:
+        """Random numbers such as dropout's differ between processes.  Those of all but the first depend on the step
+        alone, so that the state of the first is all that a checkpoint needs."""
+        if not self.is_first:
+            digest = hashlib.sha256(f"{self.seed} {self.rank} {step}".encode()).digest()
+            torch.manual_seed(int.from_bytes(digest[:7], "big"))
+
+
+class Wrapped:
+    """Calls a model by DistributedDataParallel for training, and the model itself for everything else, which a process
+    may do alone."""
+
+    def __init__(self, model: nn.Module, parallel: DataParallel) -> None:
+        self.model = model
+        # with statistics of all processes the buffers are equal; otherwise those of the first process count
+        self._parallel = DistributedDataParallel(model, broadcast_buffers=not parallel.synced)
+
+    def __call__(self, inputs: Inputs) -> Tensor:
+        outputs: Tensor
+        if self.model.training and torch.is_grad_enabled():
+            outputs = self._parallel(inputs)
+        else:
+            outputs = self.model(inputs)
+        return outputs
+
+
+class Parts:
+    """The parts of a split's batches that are this process's own.
+
+    Without an example of its own, a process has an empty part where statistics are of all processes.  Otherwise it
+    repeats the part of the first process, as a batch needs some statistics, and its losses do not count.
+    """
+
+    def __init__(self, batches: Batches, parallel: DataParallel) -> None:
+        self._batches = batches
+        self._parallel = parallel
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def epoch(self, number: int = 0, first: int = 0) -> Iterator[Batch]:
+        """The parts of an epoch's batches, from the one with the index `first` on."""
+        for batch in self._batches.epoch(number, first):
+            yield self._of(batch)
+
+    def _of(self, batch: Batch) -> PartOfBatch:
+        part = self._parallel.part_of(len(batch.labels))
+        taken = slice(part.start, part.stop)
+        if part.start == part.stop and not self._parallel.synced:
+            taken = slice(0, LEAST_ALONE)
+        groups = None if batch.groups is None else batch.groups[taken]
+        return PartOfBatch(batch.inputs[taken], batch.labels[taken], groups, part)
+
+
+class PartsOfFiles(Parts):
+    """The same of batches that are read from files."""
+
+    @property
+    def damaged(self) -> Mapping[str, str]:
+        assert isinstance(self._batches, ReadsFiles)
+        return self._batches.damaged
+
+
+def parts_of(batches: Batches, parallel: DataParallel) -> Batches:
+    return (PartsOfFiles if isinstance(batches, ReadsFiles) else Parts)(batches, parallel)

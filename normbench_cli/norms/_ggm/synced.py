@@ -1,0 +1,139 @@
+"""Normalization about the generalized geometric median of the values of all processes.
+
+The median is the global one: the sums of each pass over the data are added over the processes, so every process takes
+the same steps to the same last bit.  Communications a forward: one for the moments (and for phi above 2 the extremes),
+one a pass, one for sigma^2.  Backward: two.  After each pass it is asked whether all channels are done, on an
+accelerator too: to wait there costs less than a communication more.
+
+data: columns in working precision, this process's part of the batch, perhaps an empty one; all else is (C).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from normbench_cli.norms._batch.layout import per_channel, values_per_channel
+from normbench_cli.norms._batch.processes import Processes
+from normbench_cli.norms._batch.selection import mid_range, middle
+from normbench_cli.norms._batch.synced import axes_of_channel, mean_over, range_of
+from normbench_cli.norms._ggm.certified import certified_step, in_deviations, what_is_asked
+from normbench_cli.norms._ggm.kernels import Problem, SolverOptions, problem_of
+from normbench_cli.norms._ggm.solver import (
+    ACCURACY,
+    MAX_STEPS,
+    REACH,
+    TINY,
+    SearchState,
+    Sums,
+    column_sums,
+    plain_newton,
+    search_step,
+    start_search,
+    weights,
+)
+
+
+class Center(NamedTuple):
+    """mu, differentiable in the data and phi; and where it was searched for, how."""
+
+    mu: Tensor
+    offset: Tensor | None = None  # (mu - mean) / sd
+    iterations: Tensor | None = None
+    done: Tensor | None = None
+    error: Tensor | None = None  # bound on the error of mu, in standard deviations
+
+
+def center_over(
+    processes: Processes, data: Tensor, phi: Tensor | None, start: Tensor, options: SolverOptions
+) -> Center:
+    """phi: (C), or None where it is a constant of the options; start: the offset that the search begins with."""
+    if options.phi == 1.0:
+        return Center(middle(data, processes))
+    if options.phi == float("inf"):
+        return Center(mid_range(data, processes))
+    if options.phi == 2.0:
+        mu, _ = mean_over(processes, data)
+        zero = torch.zeros_like(mu.detach())
+        return Center(mu, zero, zero, torch.isfinite(mu.detach()), zero)
+    return Center(*_Median.apply(data, phi, start, options, processes))  # type: ignore[no-untyped-call]
+
+
+def problem_over(processes: Processes, data: Tensor, options: SolverOptions) -> tuple[Problem, Tensor]:
+    """The moments of all processes with the bracket of the median, and the number of values."""
+    count = torch.full_like(data[:1].sum(axes_of_channel(data)), values_per_channel(data))
+    mean = data.sum(axes_of_channel(data)) / count.clamp_min(1)
+    squares = (data - per_channel(mean, data)).square().sum(axes_of_channel(data))
+    extremes = range_of(data) if options.above_two else ()
+    counts, means, sums_of_squares, *ends = processes.gather(torch.stack([count, mean, squares, *extremes])).unbind(1)
+    total = counts.sum(0)
+    mean = (counts * means).sum(0) / total
+    var = (sums_of_squares + counts * (means - mean).square()).sum(0) / total
+    if not ends:
+        return problem_of(data, mean, var, options), total
+    low, high, sd = ends[0].amin(0), ends[1].amax(0), var.sqrt()
+    floor = (sd * ACCURACY[data.dtype].floor).clamp_min(TINY)
+    return Problem(mean, var, sd, floor, (high - low).clamp_min(TINY), low, high), total
+
+
+def search_over(
+    processes: Processes, data: Tensor, power: float | Tensor, start: Tensor, options: SolverOptions
+) -> tuple[Problem, SearchState]:
+    """The errors are in standard deviations."""
+    problem, count = problem_over(processes, data, options)
+    accuracy, exact = ACCURACY[data.dtype], options.tol is None
+    asked = what_is_asked(problem.mean, problem.sd, problem.floor, power, count, options.tol or 1.0)
+    local = column_sums(data, power, problem.floor, problem.unit, problem.sd * REACH if exact else asked.reach)
+    sums = added(local, processes)
+    if options.plain:
+        return problem, plain_newton(problem.mean, sums, power, problem.sd, options.steps)
+    state = start_search(problem.mean + start.to(data.dtype) * problem.sd, problem.low, problem.high)
+    for _ in range(MAX_STEPS):
+        if exact:
+            state = search_step(state, sums(state.y), power, problem.sd, accuracy)
+        else:
+            state = certified_step(state, sums(state.y), power, asked)
+        if bool(state.done.all()):
+            break
+    return problem, state if exact else state._replace(error=in_deviations(state.error, problem.mean, problem.sd))
+
+
+def added(sums: Callable[[Tensor], Sums], processes: Processes) -> Callable[[Tensor], Sums]:
+    """The sums over the data of all processes; one all-reduce."""
+    return lambda y: Sums(*processes.add(torch.stack(list(sums(y)[:3]))).unbind())
+
+
+class _Median(torch.autograd.Function):
+    """dx = w / sum w dmu with the dmu of all processes; dphi with this process's own (see `gradient.py`)."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, data: Tensor, phi: Tensor | None, start: Tensor, options: SolverOptions, processes: Processes
+    ) -> tuple[Tensor, ...]:
+        power = options.phi if phi is None else phi
+        assert power is not None
+        problem, state = search_over(processes, data, power, start, options)
+        offset = ((state.y - problem.mean) / problem.sd).nan_to_num(0.0, 0.0, 0.0)
+        ctx.save_for_backward(data, phi, state.y, problem.floor, problem.unit)
+        ctx.options, ctx.processes = options, processes
+        error = state.error.nan_to_num(torch.inf)
+        ctx.mark_non_differentiable(offset, state.iterations, state.done, error)
+        return state.y, offset, state.iterations, state.done, error
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+        data, phi, mu, floor, unit = ctx.saved_tensors
+        power = ctx.options.phi if phi is None else per_channel(phi, data)
+        d = data - per_channel(mu, data)
+        distance, unit = torch.maximum(d.abs(), per_channel(floor, data)), per_channel(unit, data)
+        w = weights(distance, power, unit)
+        terms = [w] if phi is None else [w, d * w * (distance / unit).log()]
+        sums = [term.sum(axes_of_channel(data)) for term in terms]
+        total, weight, *slope = ctx.processes.add(torch.stack([grad, *sums])).unbind()
+        dphi = None if phi is None else grad * slope[0] / (weight * (phi - 1))
+        return w * per_channel(total / weight, data), dphi, None, None, None
