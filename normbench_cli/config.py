@@ -9,6 +9,7 @@ from dataclasses import Field, asdict, dataclass, field, fields
 from typing import Any, Literal, get_type_hints
 
 from normbench_cli import recipes
+from normbench_cli.config_checks import check_folds, check_processes
 from normbench_cli.errors import UsageError
 from normbench_cli.registry import ACTIVATIONS, DATASETS, MODELS, NORMS, OBJECTIVES, SCHEDULES, Registry
 from normbench_cli.registry.bounds import Bounds
@@ -85,6 +86,14 @@ class RunConfig:
     tf32: Literal["off", "conv", "all"] = setting(
         "conv", "TensorFloat-32 on a GPU: off, conv (as torch by default) or all (matrix products too)", later=True
     )
+    nproc: int = setting(
+        1, "processes that train together, each on its part of every batch", later=True, least=1, most=65536
+    )
+    sync_norm: bool = setting(
+        False,
+        "norms take their statistics over all processes; by default each process over its own part",
+        later=True,
+    )
     device: str = setting("auto", "where to compute: auto, cpu, cuda, cuda:1, mps, ...", identity=False)
     compile: bool | None = setting(
         None, "compile the whole model with torch.compile; by default where the training is long", identity=False
@@ -123,7 +132,8 @@ class RunConfig:
         if self.deterministic and self.cudnn_benchmark:
             raise UsageError("cuDNN's choice by time is not deterministic", "drop --cudnn-benchmark or --deterministic")
         self._check_graphs()
-        self._check_folds()
+        check_folds(self, DEFAULTS)
+        check_processes(self)
         if self.batch_size == 1 and NORMS.parse_norm(self.norm).needs_batch:
             raise UsageError(
                 f"norm '{self.norm}' takes its statistics over the batch, and batch_size is 1",
@@ -143,31 +153,6 @@ class RunConfig:
             self._set("folds", 10)
         if self.folds and not graphs:
             raise UsageError(f"folds is {self.folds}, and {self.data} has its own test set", "drop --folds")
-
-    def _check_folds(self) -> None:
-        """What a cross-validation does not support."""
-        if not self.folds:
-            for name in ("fold", "split_seed"):
-                if (value := getattr(self, name)) is not None:
-                    raise UsageError(f"{name} is {value}, and {self.data} has no folds", "drop the setting")
-            return
-        if self.folds < 2:
-            raise UsageError(f"folds is {self.folds}", "give 2 or more")
-        if self.fold is not None and self.fold >= self.folds:
-            raise UsageError(f"fold is {self.fold}, and there are {self.folds}", f"give 0 to {self.folds - 1}")
-        if self.validation and self.score_test == "epoch":
-            raise UsageError("the test part of a fold is not scored after every epoch", "set score_test=end or never")
-        if self.iterations:
-            raise UsageError("a cross-validation is counted in epochs, and iterations are given", "give --epochs")
-        if self.amp not in ("auto", "off"):
-            raise UsageError(f"amp is {self.amp}, which cross-validation does not support", "drop --amp")
-        if self.compile:
-            raise UsageError("compile is on, which cross-validation does not support", "drop --compile")
-        if self.init not in ("auto", "torch"):
-            raise UsageError(f"init is {self.init}, and models for graphs initialize themselves", "drop the setting")
-        for name in ("init_gain", "gamma_init", "beta_init"):
-            if (value := getattr(self, name)) != DEFAULTS[name]:
-                raise UsageError(f"{name} is {value}, which cross-validation does not support", "drop the setting")
 
     def _set(self, name: str, value: Any) -> None:
         """Replace a value by its canonical form; only while the config is made, because it is frozen afterwards."""

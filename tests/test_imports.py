@@ -18,6 +18,7 @@ from tests.source import FILES, PACKAGE, parsed, place
 # neither torch nor the database
 ANYONE = {
     "config",
+    "config_checks",
     "registry",
     "recipes",
     "errors",

@@ -17,6 +17,7 @@ from normbench_cli.config import RunConfig
 from normbench_cli.datasets._images.held_out import held_out
 from normbench_cli.device import pick_device
 from normbench_cli.engine.crossval import Curves, FoldPlan, Parts, cross_validate, shuffled_batches
+from normbench_cli.engine.data_parallel import DataParallel, parts_of
 from normbench_cli.engine.events import Progress, Record
 from normbench_cli.engine.protocols import Batches, Data, ImageData, Inputs, Probe
 from normbench_cli.engine.step import Learner
@@ -24,17 +25,22 @@ from normbench_cli.engine.training import Training
 from normbench_cli.errors import UsageError, first_sentence
 from normbench_cli.measure.probes import Drift, ModeGap, Probes
 from normbench_cli.norms._compile import keep_headers_in_cache
+from normbench_cli.norms.protocols import sync_norms
 from normbench_cli.registry import MODELS, OBJECTIVES
 
 EVALUATION_BATCH = 500
 
 
 def make_training(
-    config: ResolvedConfig, data: ImageData | None = None, device: torch.device | None = None
+    config: ResolvedConfig,
+    data: ImageData | None = None,
+    device: torch.device | None = None,
+    parallel: DataParallel | None = None,
 ) -> Training:
     """Everything that one run trains with.  Equal configurations give equal weights and the same order of the data.
 
     data, device: in place of those that the configuration names.
+    parallel: this process among those that train together; None: it trains, or only scores, alone.
     """
     device = device or pick_device(config.device)
     if config.compile:
@@ -52,8 +58,14 @@ def make_training(
     train = batches(data.train, config.batch_size, shuffle_seed=config.seed)
     if config.init == "lsuv":
         scale_to_unit_variance(model, next(iter(train.epoch(1))).inputs, config.init_gain)
+    if parallel is not None:
+        train = parts_of(train, parallel)
+        if parallel.synced:
+            sync_norms(model)
+    scores = parallel is None or parallel.is_first
     return Training(
         model=model,
+        parallel=parallel,
         objective=OBJECTIVES.build(config.objective),
         records_objective=OBJECTIVES.parse(config.objective).entry.name != "erm",
         optimizer=make_optimizer(model, config),
@@ -61,8 +73,8 @@ def make_training(
         lr=config.lr,
         train=train,
         test=batches(data.test, EVALUATION_BATCH),
-        validation=batches(data.validation, EVALUATION_BATCH) if data.validation else None,
-        score_test=config.score_test,
+        validation=batches(data.validation, EVALUATION_BATCH) if data.validation and scores else None,
+        score_test=config.score_test if scores else "never",
         group_names=data.group_names,
         device=device,
         steps=config.iterations or (config.epochs or 0) * len(train),

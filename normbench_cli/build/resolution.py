@@ -26,7 +26,7 @@ from normbench_cli.build.network_checks import (
 from normbench_cli.build.optim import check_schedule, make_schedule
 from normbench_cli.build.resolved_config import ResolvedConfig
 from normbench_cli.config import DEFAULTS, FIELDS, RunConfig
-from normbench_cli.device import compiling_pays, fast_precision, pick_device, takes_flags
+from normbench_cli.device import check_devices, compiling_pays, fast_precision, pick_device, takes_flags
 from normbench_cli.engine.events import Notice
 from normbench_cli.engine.protocols import GraphData, ImageData
 from normbench_cli.errors import UsageError, first_sentence
@@ -41,6 +41,8 @@ FEW_LOSSES = 4096  # enough to try an objective
 def check(config: RunConfig) -> None:
     """Raise a UsageError for what cannot work: every part is made once, with weights on no device."""
     pick_device(config.device)
+    if config.nproc > 1:
+        check_devices(config.device, config.nproc)
     data = load_data(config.data)
     meta_forward(config)
     check_objective(OBJECTIVES.build(config.objective), config.objective, min(config.batch_size, FEW_LOSSES))
@@ -104,7 +106,7 @@ def resolved_fingerprint(config: RunConfig, made_of: Mapping[str, Any] | None = 
 
 def needs_compile_trial(config: RunConfig) -> bool:
     """Whether it is open if the model is compiled, and the training long enough for compiling to pay."""
-    if config.compile is not None or config.folds:
+    if config.compile is not None or config.folds or config.nproc > 1:
         return False
     examples = (config.iterations or 0) * config.batch_size
     examples = examples or (config.epochs or 0) * len(images_of(config).train)

@@ -33,7 +33,7 @@ PANELS = {
     "How it learns": ("batch_size", "lr", "momentum", "weight_decay", "schedule", "seed"),
     "Device and speed": (
         *("device", "amp", "tf32", "compile", "compile_mode", "channels_last"),
-        *("cudnn_benchmark", "deterministic", "workers"),
+        *("cudnn_benchmark", "deterministic", "workers", "nproc", "sync_norm"),
     ),
     "Labels": ("tag", "note"),
 }

@@ -9,6 +9,7 @@
     memory.py      how much memory it has, and what is used of it
     generators.py  the state of torch's random generators
     shares.py      dividing a machine among processes
+    process_group.py   joining processes that train together
 
 Users of it import the names below from here.
 """
@@ -47,6 +48,7 @@ from normbench_cli.device.precision import (
     has_float64,
     in_float64,
 )
+from normbench_cli.device.process_group import check_devices, device_of_process, is_lost_connection, process_group
 from normbench_cli.device.shares import accelerator_shares, core_share, usable_cores
 
 __all__ = [
@@ -59,9 +61,11 @@ __all__ = [
     "allocated_bytes",
     "autocast",
     "back_from_float64",
+    "check_devices",
     "compiling_pays",
     "core_share",
     "device_name",
+    "device_of_process",
     "driver_version",
     "fast_precision",
     "flag_facts",
@@ -72,6 +76,7 @@ __all__ = [
     "has_float64",
     "has_fused_optimizers",
     "in_float64",
+    "is_lost_connection",
     "kept_busy",
     "limits",
     "matmul_precision",
@@ -82,6 +87,7 @@ __all__ = [
     "peak_memory_bytes",
     "pick_device",
     "pins_memory",
+    "process_group",
     "random_state",
     "reset_peak_memory",
     "set_random_state",

@@ -12,13 +12,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from normbench_cli.device import autocast, peak_memory_bytes, reset_peak_memory
+from normbench_cli.engine.data_parallel import PartOfBatch
 from normbench_cli.engine.damaged_files import damage_metrics, new_damage
 from normbench_cli.engine.epoch_meter import EpochMeter
 from normbench_cli.engine.evaluate import correct, score
 from normbench_cli.engine.events import Diverged, Notice, Progress, Record
-from normbench_cli.engine.protocols import Inputs
+from normbench_cli.engine.protocols import Batch, Inputs
 from normbench_cli.engine.selection import selected_metrics
-from normbench_cli.engine.step import Learner, set_learning_rate, train_step
+from normbench_cli.engine.step import Learner, set_learning_rate, train_part, train_step
 from normbench_cli.engine.training import Training
 from normbench_cli.measure.memory import saved_activation_bytes
 from normbench_cli.measure.solver import phi_metrics, reset_solver_statistics, solver_metrics
@@ -29,6 +30,8 @@ def fit(training: Training) -> Iterator[Progress | Record | Notice]:
     """Train to the end from where `training` stands.  Raises `Diverged` if a loss is not finite, after its epoch's
     record."""
     reset_peak_memory(training.device)
+    if training.parallel is not None:
+        rehearse(training)
     if training.step == 0:
         yield Record(None, 0, {"saved_activation_bytes": saved_bytes(training)})
     while training.step < training.steps:
@@ -39,9 +42,9 @@ def fit(training: Training) -> Iterator[Progress | Record | Notice]:
             set_learning_rate(
                 training.optimizer, training.lr, training.schedule, progress=training.step / training.steps
             )
-            losses, outputs = train_step(training, batch.inputs, batch.labels)
+            losses, right = step_on(training, batch)
             minimized = training.minimized if training.records_objective else None
-            meter.add(losses, correct(outputs, batch.labels), minimized)
+            meter.add(losses, right, minimized)
             training.step += 1
             for probe in training.probes:
                 probe.after_step(training.step)
@@ -59,11 +62,32 @@ def fit(training: Training) -> Iterator[Progress | Record | Notice]:
             raise Diverged(training.step - meter.steps + meter.first_bad_step + 1)
 
 
+def step_on(training: Training, batch: Batch) -> tuple[Tensor, Tensor]:
+    """A step on a batch, or on this process's part of one: the losses, and which answers are correct."""
+    if training.parallel is not None and isinstance(batch, PartOfBatch):
+        training.parallel.begin_step(training.step)
+        return train_part(training, training.parallel, batch.inputs, batch.labels, batch.part)
+    losses, outputs = train_step(training, batch.inputs, batch.labels)
+    return losses, correct(outputs, batch.labels)
+
+
 def progress(training: Training, epoch: int, meter: EpochMeter) -> Progress:
     loss, accuracy = meter.peek()
     return Progress(
         epoch, training.epochs, training.step, training.steps, loss, accuracy, samples_per_s=meter.samples_per_s()
     )
+
+
+def rehearse(training: Training) -> None:
+    """A backward pass whose gradients are thrown away.  DistributedDataParallel orders the gradients by what it saw in
+    the first one, and their order decides how sums round: a training that is resumed repeats every bit."""
+    batch = next(iter(training.train.epoch(0)))
+    with preserve_state(training.model, training.device):
+        training.model.train()
+        for _ in range(2):  # the new order is in force from the second forward pass on
+            training.logits(batch.inputs).sum().backward()
+    training.optimizer.zero_grad(set_to_none=True)
+    reset_solver_statistics(training.model)
 
 
 def finish_epoch(training: Training, epoch: int, meter: EpochMeter) -> Record:

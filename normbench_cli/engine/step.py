@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from normbench_cli.device import autocast, gradient_scaler
 from normbench_cli.engine.compiled import Compiled
+from normbench_cli.engine.data_parallel import DataParallel, Part, Wrapped
 from normbench_cli.engine.protocols import Inputs
 
 
@@ -26,15 +27,18 @@ class Learner:
     amp: str = "off"
     compiled_for: tuple[int, ...] | None = None  # the shape of a training batch, if the model is to be compiled
     compile_mode: str = "default"  # of torch.compile
+    parallel: DataParallel | None = None  # this process among those that train together
     minimized: Tensor | None = field(default=None, init=False)  # the objective's value at the last step
     forward: Callable[[Inputs], Tensor] = field(init=False)  # the model, compiled or not
     scaler: torch.amp.GradScaler = field(init=False)
 
     def __post_init__(self) -> None:
         self.scaler = gradient_scaler(self.device, self.amp)
-        self.forward = (
-            Compiled(self.model, self.compiled_for, mode=self.compile_mode) if self.compiled_for else self.model
-        )
+        self.forward = self.model
+        if self.parallel:
+            self.forward = Wrapped(self.model, self.parallel)
+        elif self.compiled_for:
+            self.forward = Compiled(self.model, self.compiled_for, mode=self.compile_mode)
 
     def logits(self, inputs: Inputs) -> Tensor:
         """The model's outputs in float32, computed in the precision that `amp` names."""
@@ -58,8 +62,28 @@ def train_step(learner: Learner, inputs: Inputs, labels: Tensor) -> tuple[Tensor
     outputs = learner.logits(inputs)
     losses = F.cross_entropy(outputs, labels, reduction="none")
     minimized = learner.objective(losses)
-    learner.scaler.scale(minimized).backward()
+    descend(learner, minimized, minimized)
+    return losses.detach(), outputs.detach()
+
+
+def train_part(
+    learner: Learner, parallel: DataParallel, inputs: Inputs, labels: Tensor, part: Part
+) -> tuple[Tensor, Tensor]:
+    """One step of the optimizer on a batch of which the inputs are this process's part.  Returns the losses and which
+    answers are correct, (N,) each, of the whole batch."""
+    learner.optimizer.zero_grad(set_to_none=True)
+    outputs = learner.logits(inputs)
+    own = F.cross_entropy(outputs, labels, reduction="none")
+    right = outputs.argmax(1) == labels
+    losses, rights = parallel.together(torch.stack([own, right.to(own.dtype)]), part).unbind()
+    own = own[: part.stop - part.start]
+    minimized = learner.objective(torch.cat([losses[: part.start], own, losses[part.stop :]]))
+    descend(learner, minimized, minimized * parallel.size)
+    return losses, rights > 0
+
+
+def descend(learner: Learner, minimized: Tensor, differentiated: Tensor) -> None:
+    learner.scaler.scale(differentiated).backward()
     learner.minimized = minimized.detach()
     learner.scaler.step(learner.optimizer)
     learner.scaler.update()
-    return losses.detach(), outputs.detach()

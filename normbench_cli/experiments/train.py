@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ from normbench_cli.experiments.recorded import Packages, packages_of, recorded_c
 from normbench_cli.experiments.remarks import make_remark, record_norm_layers, remark_on_divergence
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.same_data import changed_sources, check_data
+from normbench_cli.experiments.together.lead import leading, sharing_cores
 from normbench_cli.experiments.trained import checkpoint_mismatch
 from normbench_cli.registry.trust import allowed_packages
 from normbench_cli.store import Store
@@ -43,7 +44,7 @@ def train_run(
 
     On an error or an interrupt the run's final status is recorded and the exception raised again.
     """
-    with build.flags_of(config):
+    with build.flags_of(config), sharing_cores(config.nproc):
         return train_as_set(config, store, on_event, instead_of)
 
 
@@ -57,7 +58,23 @@ def train_as_set(config: ResolvedConfig, store: Store, on_event: Callback, inste
         record_norm_layers(run_id, config, store, on_event)
         if config.folds:
             return cross_validate(run_id, config, {}, store, on_event)
-        return train_and_record(run_id, config, build.make_training(config), store, on_event)
+        return train_with_all(run_id, config, partial(build.make_training, config), None, store, on_event)
+
+
+def train_with_all(
+    run_id: str,
+    config: ResolvedConfig,
+    alone: Callable[[], Training],
+    saved: dict[str, Any] | None,
+    store: Store,
+    on_event: Callback,
+) -> RunResult:
+    """Train to the end, alone or with as many processes as the configuration asks for.  saved: the checkpoint that
+    these continue from."""
+    if config.nproc == 1:
+        return train_and_record(run_id, config, alone(), store, on_event)
+    with leading(config, saved) as training:
+        return train_and_record(run_id, config, training, store, on_event)
 
 
 def resume_run(
@@ -87,17 +104,18 @@ def resume_run(
     if config.folds:
         return resume_folds(run.id, config, store, on_event)
     training = build.make_training(config)
-    folder = paths.run_folder(run.id)
+    folder, saved = paths.run_folder(run.id), None
     if any(folder.glob(checkpoint.PATTERN)):
         saved, damaged = checkpoint.load(folder, training.device)
         for line in damaged:
             on_event(Notice(f"{line}; continuing from the one before"))
         with checkpoint_mismatch(run.id):
             training.load_state_dict(saved)
-    with build.flags_of(config), recording_outcome(store, partial(resume_advice, config, store)) as begun:
+    advice = partial(resume_advice, config, store)
+    with build.flags_of(config), sharing_cores(config.nproc), recording_outcome(store, advice) as begun:
         begun.begin(lambda: reopened(run.id, training.step, store))
         on_event(Notice(f"run {run.id} continues after step {training.step} of {training.steps}"))
-        return train_and_record(run.id, config, training, store, on_event)
+        return train_with_all(run.id, config, lambda: training, saved, store, on_event)
 
 
 def reopened(run_id: str, step: int | None, store: Store) -> str:

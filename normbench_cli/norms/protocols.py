@@ -9,6 +9,7 @@ Nothing here has to be inherited: a layer from anywhere takes part as soon as it
 | `LearnsPhi` | layers with a learned phi | the metrics `phi/...`, probes |
 | `NormalizesGroups` | layers with statistics of each sample | refusing to normalize single values |
 | `CompilesAhead` | layers with kernels of their own | compiling once, before folds are forked |
+| `SyncsStatistics` | layers with statistics of the batch | statistics over all processes of a training |
 | `HasGenerator` | layers that draw random numbers, such as dropout | folds that train side by side |
 | `weight_decay_group` | parameters that weight decay must not touch | the optimizer's parameter groups |
 
@@ -20,7 +21,7 @@ none of them looks at the attribute's type.  Either check takes microseconds and
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -61,6 +62,15 @@ class NormalizesGroups(Protocol):
         ...
 
     def register_forward_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle: ...
+
+
+@runtime_checkable
+class SyncsStatistics(Protocol):
+    """A layer that can take its statistics of a training batch over several processes, each of which has a part."""
+
+    def sync_over(self, group: Any = None) -> None:
+        """From now on over the processes of a group of torch.distributed; None: over all."""
+        ...
 
 
 class KeepsStart(Protocol):
@@ -111,3 +121,13 @@ def exempt_from_weight_decay(parameter: nn.Parameter, group: str) -> None:
     `copy.deepcopy` and pickling repeats it in `__setstate__`.
     """
     parameter.weight_decay_group = group  # type: ignore[attr-defined]
+
+
+def sync_norms(model: nn.Module, group: Any = None) -> None:
+    """Let every layer that can take its statistics of a training batch over the processes of a group; None: over all.
+
+    All processes call the model, each with its part of the batch, and in the same order.
+    """
+    for module in model.modules():
+        if isinstance(module, SyncsStatistics):
+            module.sync_over(group)

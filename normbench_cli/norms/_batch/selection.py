@@ -106,5 +106,4 @@ class _OneValue(torch.autograd.Function):
         grads, has = ctx.processes.gather(torch.stack([grad, at_mu.any(1).to(grad.dtype)])).unbind(1)
         owns = (has.cumsum(0)[ctx.processes.rank] == 1) & (has[ctx.processes.rank] > 0)
         to_first = first * (grads.sum(0) * owns).unsqueeze(1)
-        dx = to_first.t() if data.ndim == 2 else to_first.unflatten(1, (len(data), -1)).transpose(0, 1)
-        return dx, None, None
+        return to_first.view(data.transpose(0, 1).shape).transpose(0, 1), None, None

@@ -1,0 +1,64 @@
+"""Joining the processes of a data-parallel training: how they communicate, and which device is whose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+
+from normbench_cli.device.choose import on_accelerator, pick_device
+from normbench_cli.errors import UsageError
+
+BACKENDS = {"cuda": "nccl", "xpu": "xccl"}  # of an accelerator's own memory
+PATIENCE = timedelta(hours=2)  # how long the others wait while the first process scores or saves
+
+
+def backend() -> str:
+    """gloo for what is in the machine's memory, and for an accelerator its own."""
+    device = pick_device()
+    return f"cpu:gloo,{device.type}:{BACKENDS[device.type]}" if device.type in BACKENDS else "gloo"
+
+
+@contextmanager
+def process_group(rank: int, size: int, store: dist.Store | None = None) -> Iterator[None]:
+    """In this block the processes are joined.  store: where they meet; None: where torchrun's variables say."""
+    dist.init_process_group(backend(), rank=rank, world_size=size, store=store, timeout=PATIENCE)
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+def is_lost_connection(error: BaseException) -> bool:
+    """Whether an error means that another process cannot be reached any more."""
+    words = ("gloo", "nccl", "connection", "store", "socket")
+    return isinstance(error, dist.DistError) or (
+        isinstance(error, RuntimeError) and any(word in str(error).lower() for word in words)
+    )
+
+
+def device_of_process(text: str, local_rank: int) -> torch.device:
+    """The device of a process, by its number on its machine: an accelerator of its own, or the processor."""
+    device = pick_device(text)
+    if not on_accelerator(device):
+        return device
+    own = pick_device(f"{device.type}:{local_rank}")
+    torch.accelerator.set_device_index(local_rank)
+    return own
+
+
+def check_devices(text: str, processes: int) -> None:
+    """Raise an error unless each of the processes of a machine can have a device."""
+    device = pick_device(text)
+    if not on_accelerator(device):
+        return
+    if device.index is not None:
+        raise UsageError(f"nproc is {processes}, and device '{text}' is a single one", f"give --device {device.type}")
+    if (count := torch.accelerator.device_count()) < processes:
+        raise UsageError(
+            f"nproc is {processes}, and this machine has {count} device(s) of the kind {device.type}",
+            f"give --nproc {count} or --device cpu" if count > 1 else "drop --nproc, or give --device cpu",
+        )

@@ -1,0 +1,41 @@
+"""What a process does that another one has started to train along."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from typing import NoReturn
+
+import torch
+import torch.distributed as dist
+
+from normbench_cli.device import is_lost_connection, process_group
+from normbench_cli.errors import EXIT_ERROR, first_sentence
+from normbench_cli.experiments.together.task import follow
+
+
+def main() -> NoReturn:
+    """Arguments: the folders of Python's modules, and rank, number of processes, port and threads."""
+    rank, size, port, threads = json.loads(sys.argv[2])
+    threading.Thread(target=end_with_the_first, daemon=True).start()
+    torch.set_num_threads(threads)
+    code = 0
+    try:
+        store = dist.TCPStore("127.0.0.1", port, is_master=False)
+        with process_group(rank, size, store):
+            follow(local_rank=rank)
+    except Exception as error:  # whatever it is, the first process reports the last line
+        code = EXIT_ERROR
+        if not is_lost_connection(error):
+            sys.stderr.write(f"{type(error).__name__}: {first_sentence(error)}\n")
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def end_with_the_first() -> None:
+    """When the process that has started this one is gone, so is the pipe from it."""
+    with os.fdopen(os.dup(0), "rb") as stream:
+        stream.read()
+    os._exit(EXIT_ERROR)

@@ -1,0 +1,52 @@
+"""Which of several processes this one is, where torchrun or SLURM has started them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from normbench_cli.errors import UsageError
+
+SLURM = {"RANK": "SLURM_PROCID", "LOCAL_RANK": "SLURM_LOCALID", "WORLD_SIZE": "SLURM_STEP_NUM_TASKS"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """rank: among all processes; local_rank: among those of this machine."""
+
+    rank: int
+    size: int
+    local_rank: int
+
+
+def launched_place(nproc: object = None, variables: Mapping[str, str] = os.environ) -> Place | None:
+    """The place that torchrun, or srun, has given to this process; None if it was started alone.
+
+    nproc: as asked for.  srun's variables are also set where a job starts a single process, so they count only if as
+    many processes are asked for.
+    """
+    found = of_torchrun(variables) or of_srun(nproc, variables)
+    if found is not None and nproc is not None and str(nproc) != str(found.size):
+        raise UsageError(f"nproc is {nproc}, and {found.size} processes were started", "give --nproc no other number")
+    return found
+
+
+def of_torchrun(variables: Mapping[str, str]) -> Place | None:
+    if not {"RANK", "WORLD_SIZE", "MASTER_ADDR"} <= variables.keys() or variables["WORLD_SIZE"] == "1":
+        return None
+    return Place(int(variables["RANK"]), int(variables["WORLD_SIZE"]), int(variables.get("LOCAL_RANK", 0)))
+
+
+def of_srun(nproc: object, variables: Mapping[str, str]) -> Place | None:
+    if nproc is None or not {*SLURM.values()} <= variables.keys():
+        return None
+    rank, local_rank, size = (int(variables[name]) for name in SLURM.values())
+    if size == 1 or str(size) != str(nproc):
+        return None
+    if not {"MASTER_ADDR", "MASTER_PORT"} <= variables.keys():
+        raise UsageError(
+            "srun has started several processes, which do not know where to meet",
+            "set MASTER_ADDR to the name of the first node and MASTER_PORT to a free port, the same for all",
+        )
+    return Place(rank, size, local_rank)
