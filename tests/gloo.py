@@ -30,7 +30,9 @@ def run_processes(size: int, work: Callable[..., Any], *args: Any) -> list[Any]:
         for process in processes:
             process.start()
         try:
-            answers = [pickle.loads(pipe.recv_bytes()) if pipe.poll(SECONDS) else (None, "no answer") for pipe, _ in pipes]
+            answers = [
+                pickle.loads(pipe.recv_bytes()) if pipe.poll(SECONDS) else (None, "no answer") for pipe, _ in pipes
+            ]
         finally:
             for process in processes:
                 process.join(1)

@@ -143,11 +143,12 @@ def config_options(
 def config_option(name: str, panel: str, *, several: bool, default: str) -> inspect.Parameter:
     """The option of a configuration's field, explained by the field's own sentence."""
     flag = name.replace("_", "-")
-    registry, number = REGISTRIES.get(name), is_number(name)
+    registry, number, switch = REGISTRIES.get(name), is_number(name), TYPES[name] in (bool, bool | None)
+    several = several and not switch
     flags, metavar = [f"--{flag}"], ("SPEC,..." if registry else "NUMBER,..." if number else "NAME,...") * several
     sentence = str(FIELDS[name].metadata["help"])
-    kind = TYPES[name] if number or TYPES[name] in (bool, bool | None) else str
-    if kind in (bool, bool | None):
+    kind = TYPES[name] if number or switch else str
+    if switch:
         flags = [f"--{flag}/--no-{flag}"]
     if name == "seed" and several:
         flags.append("--seeds")

@@ -9,9 +9,10 @@ import typer
 from normbench_cli import suites as catalog
 from normbench_cli.cli import _options
 from normbench_cli.cli._executors import executor_options
-from normbench_cli.cli._options import Common, common_options, completion
+from normbench_cli.cli._options import Common, Settings, common_options, completion, config_options
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.executors.choice import Choice
+from normbench_cli.experiments.together.place import check_executor
 from normbench_cli.registry.trust import allow_packages
 from normbench_cli.seeds import parse_seeds
 
@@ -19,6 +20,7 @@ RUNS = "Which runs"
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
+@config_options({"Device and speed": ("nproc", "sync_norm")})
 @executor_options()
 @common_options
 def reproduce(
@@ -64,6 +66,7 @@ def reproduce(
     form: _options.Format = None,
     out: _options.Out = _options.REPORTS,
     *,
+    settings: Settings,
     choice: Choice | None,
     common: Common,
 ) -> int:
@@ -80,7 +83,8 @@ def reproduce(
     if budget is not None and name != "short":
         raise UsageError(f"--budget sizes --scale short, and the scale is {name}", "drop --budget")
     seconds = parse_duration(budget or "1h")
-    chosen = catalog.Scale(name, seeds=tuple(parse_seeds(seeds or [])))
+    chosen = catalog.Scale(name, seeds=tuple(parse_seeds(seeds or [])), settings=tuple(settings.items()))
+    check_executor([settings.get("nproc", 1)], choice.executor if choice else None)
     found = catalog.select(suites)
     from normbench_cli.cli import _reproduction
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +23,7 @@ from normbench_cli.config import FIELDS, GRID_FIELDS, RunConfig
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.plan import Cell, plan_grid
+from normbench_cli.experiments.together.place import Place, check_executor, launched_place
 from normbench_cli.registry.trust import allow_packages
 
 if TYPE_CHECKING:
@@ -100,14 +102,15 @@ def train(
 ) -> int:
     """Train one run, or a grid of runs, and record them.
 
-    Several values of a setting (repeated, separated by commas, or a range: 1.1..1.9/5, log:0.01..1/7) make a grid.  The
-    cells of a grid that are finished are skipped; a single run is always trained.
+    Several values of a setting (repeated, separated by commas, or a range: 1.1..1.9/5, log:0.01..1/7) make a grid.
+    The cells of a grid that are finished are skipped; a single run is always trained.
 
     Examples:
       normbench train --norm augnorm:phi=1.1..1.9/5 --act sigmoid
       normbench train --norm popnorm,batchnorm --lr log:0.01..1/7 --dry-run
     """
     allow_packages(allow or [])
+    place = launched_place(next(iter(settings.get("nproc", [])), None))
     if resume is not None:
         others = [experiment] if experiment else []
         others += [f"--{name.replace('_', '-')}" for name in settings]
@@ -119,24 +122,43 @@ def train(
                 f"--resume continues a run with the run's own configuration, but {others[0]} is given",
                 "drop the file" if others[0] == experiment else "drop that option",
             )
-        return resume_run(resume, common, force=force)
+        return in_first(place, partial(resume_run, resume, common, force=force))
     if force:
         raise UsageError("--force is for --resume", "name the run to continue by --resume, or drop --force")
-    asked = make_experiment(assigned(set_ or []) | settings, zip_ or ())
+    started = {"nproc": place.size} if place else {}
+    asked = make_experiment(assigned(set_ or []) | settings | started, zip_ or ())
     if experiment is not None:
         asked = read_experiment(experiment).overridden(asked)
     configs = asked.configs()
+    check_executor((config.nproc for config in configs), choice.executor if choice else None)
     if save is not None:
-        return save_as(asked, len(configs), save, common)
+        return in_first(place, partial(save_as, asked, len(configs), save, common))
     if dry_run:
-        return estimate(configs, asked.axes, common)
+        return in_first(place, partial(estimate, configs, asked.axes, common))
+    return in_first(place, partial(train_grid, configs, asked.axes, choice, common, rerun=rerun))
+
+
+def in_first(place: Place | None, work: Callable[[], int]) -> int:
+    """Do the work in this process, or in the first of those that torchrun has started, while the others train along."""
+    if place is None:
+        return work()
+    from normbench_cli.experiments.together.lead import joined
+
+    with joined(place) as is_first:
+        return work() if is_first else EXIT_OK
+
+
+def train_grid(
+    configs: Sequence[RunConfig], axes: Sequence[str], choice: Choice | None, common: Common, *, rerun: bool
+) -> int:
+    """Train the cells that are due, and print how they ended."""
     cells = plan_grid(configs, common.db, rerun=rerun)
-    results = train_cells(cells, asked.axes, choice, common)
+    results = train_cells(cells, axes, choice, common)
     if common.json:
         print_json({"runs": [result.to_json() for result in results]})
     else:
         if results:
-            print_results(results, asked.axes)
+            print_results(results, axes)
         if len(cells) > 1:
             echo(counted(results, len(cells)))
         if results:
@@ -161,7 +183,6 @@ def assigned(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def save_as(asked: Experiment, cells: int, file: str, common: Common) -> int:
-    """Write the experiment as a file."""
     path = save_experiment(asked, file)
     if common.json:
         print_json({"file": path, "cells": cells})

@@ -48,7 +48,13 @@ from normbench_cli.device.precision import (
     has_float64,
     in_float64,
 )
-from normbench_cli.device.process_group import check_devices, device_of_process, is_lost_connection, process_group
+from normbench_cli.device.process_group import (
+    check_devices,
+    device_of_process,
+    is_lost_connection,
+    leave,
+    process_group,
+)
 from normbench_cli.device.shares import accelerator_shares, core_share, usable_cores
 
 __all__ = [
@@ -78,6 +84,7 @@ __all__ = [
     "in_float64",
     "is_lost_connection",
     "kept_busy",
+    "leave",
     "limits",
     "matmul_precision",
     "memory_bytes",

@@ -29,6 +29,12 @@ def process_group(rank: int, size: int, store: dist.Store | None = None) -> Iter
     try:
         yield
     finally:
+        leave()
+
+
+def leave() -> None:
+    """Close the connections to the other processes, which then cannot wait for this one."""
+    if dist.is_initialized():
         dist.destroy_process_group()
 
 

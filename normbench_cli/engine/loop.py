@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from normbench_cli.device import autocast, peak_memory_bytes, reset_peak_memory
-from normbench_cli.engine.data_parallel import PartOfBatch
 from normbench_cli.engine.damaged_files import damage_metrics, new_damage
+from normbench_cli.engine.data_parallel import PartOfBatch
 from normbench_cli.engine.epoch_meter import EpochMeter
 from normbench_cli.engine.evaluate import correct, score
 from normbench_cli.engine.events import Diverged, Notice, Progress, Record

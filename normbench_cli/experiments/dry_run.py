@@ -17,6 +17,7 @@ from normbench_cli.engine.protocols import Batch
 from normbench_cli.engine.step import train_step
 from normbench_cli.experiments.norm_layers import NormLayer, norm_layers
 from normbench_cli.experiments.plan import by_fingerprint, check_cells
+from normbench_cli.experiments.together.lead import sharing_cores
 from normbench_cli.registry import NORMS
 
 OF_NO_COST: dict[str, Any] = {  # settings on which the cost of a training does not depend
@@ -80,7 +81,7 @@ def dry_run_one(config: RunConfig, fingerprint: str) -> DryRun:
     """Time a few steps with weights that are thrown away.  What compiling would save is not part of the estimate."""
     resolved = build.resolve(config, trial=None)
     model = build.make_model(resolved, build.load_data(config.data))
-    with build.flags_of(resolved):
+    with build.flags_of(resolved), sharing_cores(resolved.nproc):
         estimate = estimate_folds(resolved) if config.folds else estimate_steps(resolved)
     open_choice = {"compile": None} if build.needs_compile_trial(config) else {}
     return DryRun(
@@ -93,13 +94,16 @@ def dry_run_one(config: RunConfig, fingerprint: str) -> DryRun:
 
 
 def estimate_steps(config: ResolvedConfig) -> Estimate:
-    """From three steps, and from scoring the first batch of each split three times."""
+    """From three steps, and from scoring the first batch of each split three times.  Of several processes this one
+    computes its part of the batch; what they say to each other is not part of the estimate."""
     training = build.make_training(replace(config, compile=False))
     device = training.device
     reset_peak_memory(device)
     batch = next(iter(training.train.epoch(1)))
+    part = -(-len(batch.labels) // config.nproc)
+    inputs, labels = (batch.inputs, batch.labels) if config.nproc == 1 else (batch.inputs[:part], batch.labels[:part])
     training.model.train()
-    seconds = training.steps * shortest(lambda: train_step(training, batch.inputs, batch.labels), config)
+    seconds = training.steps * shortest(lambda: train_step(training, inputs, labels), config)
     for split in (training.validation, training.test):
         if split is not None:
             first = OneBatch(next(iter(split.epoch())))

@@ -20,6 +20,7 @@ from normbench_cli.experiments.plan import Cell, plan_grid
 from normbench_cli.experiments.recorded import packages_of, recorded_result
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.sharing import Shared, known_run
+from normbench_cli.experiments.together.place import check_executor
 from normbench_cli.experiments.train import resume_run, train_run
 from normbench_cli.interrupts import Interrupted
 from normbench_cli.store import Store
@@ -73,7 +74,9 @@ def train(
     asked = make_experiment(given, zip)
     if experiment is not None:
         asked = read_experiment(experiment, allow).overridden(asked)
-    cells = plan_grid(asked.configs(allow), db, rerun=rerun)
+    configs = asked.configs(allow)
+    check_executor((config.nproc for config in configs), executor)
+    cells = plan_grid(configs, db, rerun=rerun)
     trained = iter(run_grid(cells, db, on_event, choice) if any(cell.due for cell in cells) else ())
     if all(cell.due for cell in cells):
         return list(trained)

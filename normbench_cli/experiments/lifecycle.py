@@ -97,7 +97,8 @@ def recording_outcome(store: Store, advice: Callable[[str], str]) -> Iterator[Be
         stopped.run_id = stopped.run_id or (end_interrupted(store, begun, str(stopped)) or [""])[0]
         raise
     except BaseException as error:
-        end_failed(store, begun.run_ids, f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE])
+        with held_back():  # torchrun interrupts the processes that are left when one is lost
+            end_failed(store, begun.run_ids, f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE])
         raise
 
 

@@ -25,12 +25,13 @@ SHORT_SEEDS = 3
 @dataclass(frozen=True)
 class Scale:
     """fraction: of the paper's schedule, for `short`.  seeds: in place of the suite's.  most_seeds: of the suite's own,
-    for `short`."""
+    for `short`.  settings: in place of those of every cell."""
 
     name: ScaleName = "full"
     fraction: float = 1.0
     seeds: tuple[int, ...] = ()
     most_seeds: int = SHORT_SEEDS
+    settings: tuple[tuple[str, Any], ...] = ()
 
     def seeds_of(self, suite: Suite) -> Sequence[int]:
         own = suite.scales.get(self.name, {}).get("seeds")
@@ -49,7 +50,7 @@ class Scale:
         if self.name == "smoke":
             changes = stand_ins(paper, kept=cell.settings.keys() & {"batch_size"})
         own = {key: value for key, value in suite.scales.get(self.name, {}).items() if key != "seeds"}
-        settings = over(over(cell.settings, changes), own) | {"seed": seed}
+        settings = over(over(cell.settings, changes), own) | {"seed": seed} | dict(self.settings)
         return config_of(frozenset(settings.items()), f"suite {suite.name}")
 
     def metric(self, cell: Cell) -> str:

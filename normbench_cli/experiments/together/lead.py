@@ -11,12 +11,12 @@ import torch
 import torch.distributed as dist
 
 from normbench_cli.build import ResolvedConfig
-from normbench_cli.device import is_lost_connection, process_group, usable_cores
-from normbench_cli.errors import NormbenchError, first_sentence
-from normbench_cli.experiments.together.helpers import Helpers
-from normbench_cli.experiments.together.place import Place
-from normbench_cli.experiments.together.task import Task, follow, make_part, send
+from normbench_cli.device import is_lost_connection, leave, process_group, usable_cores
 from normbench_cli.engine.training import Training
+from normbench_cli.errors import NormbenchError
+from normbench_cli.experiments.together.helpers import Helpers
+from normbench_cli.experiments.together.place import Place, launched_place
+from normbench_cli.experiments.together.task import Task, follow, make_part, send
 
 SECONDS_TO_SHOW = 5.0  # until a process is gone whose connection is
 SECONDS_TO_LEAVE = 20.0  # until a process ends that has nothing left to do
@@ -33,11 +33,9 @@ def leading(config: ResolvedConfig, state: dict[str, Any] | None = None) -> Iter
 
     state: of a checkpoint to continue from.  A process that is lost is an error of one line.
     """
-    if dist.is_initialized():
-        try:
-            yield led(config, state)
-        except RuntimeError as error:
-            raise lost("another process has ended", error) if is_lost_connection(error) else error
+    if launched_place(config.nproc) is not None:
+        with leading_launched(config, state) as training:
+            yield training
         return
     store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     helpers, patience = Helpers(config.nproc, store.port, torch.get_num_threads()), 0.0
@@ -50,10 +48,24 @@ def leading(config: ResolvedConfig, state: dict[str, Any] | None = None) -> Iter
         by_connection = is_lost_connection(error)
         how = helpers.lost(SECONDS_TO_SHOW if by_connection else 0.0)
         if how and (by_connection or isinstance(error, KeyboardInterrupt)):
-            raise lost(how, error) from error
+            raise lost(how) from error
         raise
     finally:
         helpers.stop(after=patience)
+
+
+@contextmanager
+def leading_launched(config: ResolvedConfig, state: dict[str, Any] | None) -> Iterator[Training]:
+    """The others were started by torchrun or SLURM.  Whatever ends the training early ends the others, too."""
+    if not dist.is_initialized():
+        raise lost("a process has ended")
+    try:
+        yield led(config, state)
+    except BaseException as error:
+        leave()
+        if is_lost_connection(error):
+            raise lost("another process has ended") from error
+        raise
 
 
 def led(config: ResolvedConfig, state: dict[str, Any] | None) -> Training:
@@ -61,7 +73,7 @@ def led(config: ResolvedConfig, state: dict[str, Any] | None) -> Training:
     return make_part(task, local_rank=0)
 
 
-def lost(how: str, error: BaseException) -> LostProcess:
+def lost(how: str) -> LostProcess:
     return LostProcess(f"{how}, and the training needs all of its processes", "continue it with --resume")
 
 
@@ -86,9 +98,15 @@ def joined(place: Place | None) -> Iterator[bool]:
         yield True
         return
     with process_group(place.rank, place.size):
-        if place.rank > 0:
-            follow(place.local_rank)
-            yield False
-        else:
+        if place.rank == 0:
             yield True
-            send(None)
+            if dist.is_initialized():
+                send(None)
+            return
+        try:
+            follow(place.local_rank)
+        except RuntimeError as error:
+            if is_lost_connection(error):
+                raise lost("another process has ended") from error
+            raise
+    yield False

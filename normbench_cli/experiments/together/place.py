@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from normbench_cli.errors import UsageError
 
 SLURM = {"RANK": "SLURM_PROCID", "LOCAL_RANK": "SLURM_LOCALID", "WORLD_SIZE": "SLURM_STEP_NUM_TASKS"}
+
+
+def check_executor(processes: Iterable[int], executor: str | None) -> None:
+    """An executor gives each run to one process, which has one share of the machine."""
+    if executor is not None and (most := max(processes, default=1)) > 1:
+        raise UsageError(f"nproc is {most}, and --executor {executor} gives a run to one process", "drop one of them")
 
 
 @dataclass(frozen=True)
