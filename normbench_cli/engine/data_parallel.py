@@ -86,17 +86,14 @@ class Wrapped:
     """Calls a model by DistributedDataParallel for training, and the model itself for everything else, which a process
     may do alone."""
 
-    def __init__(self, model: nn.Module, parallel: DataParallel) -> None:
+    def __init__(self, model: nn.Module) -> None:
         self.model = model
-        # with statistics of all processes the buffers are equal; otherwise those of the first process count
-        self._parallel = DistributedDataParallel(model, broadcast_buffers=not parallel.synced)
+        # before each step the buffers of the first process, such as running statistics, become those of all
+        self._parallel = DistributedDataParallel(model)
 
     def __call__(self, inputs: Inputs) -> Tensor:
-        outputs: Tensor
-        if self.model.training and torch.is_grad_enabled():
-            outputs = self._parallel(inputs)
-        else:
-            outputs = self.model(inputs)
+        learns = self.model.training and torch.is_grad_enabled()
+        outputs: Tensor = (self._parallel if learns else self.model)(inputs)
         return outputs
 
 

@@ -87,7 +87,6 @@ def rehearse(training: Training) -> None:
         for _ in range(2):  # the new order is in force from the second forward pass on
             training.logits(batch.inputs).sum().backward()
     training.optimizer.zero_grad(set_to_none=True)
-    reset_solver_statistics(training.model)
 
 
 def finish_epoch(training: Training, epoch: int, meter: EpochMeter) -> Record:

@@ -36,7 +36,7 @@ class Learner:
         self.scaler = gradient_scaler(self.device, self.amp)
         self.forward = self.model
         if self.parallel:
-            self.forward = Wrapped(self.model, self.parallel)
+            self.forward = Wrapped(self.model)
         elif self.compiled_for:
             self.forward = Compiled(self.model, self.compiled_for, mode=self.compile_mode)
 

@@ -23,11 +23,15 @@ def axes_of_channel(data: Tensor) -> tuple[int, ...]:
 
 
 def mean_over(processes: Processes, *terms: Tensor) -> tuple[Tensor, ...]:
-    """The mean over a channel of each of the terms (columns), followed by the number of values; one all-reduce."""
-    sums = [term.sum(axes_of_channel(term)) for term in terms]
+    """The mean over a channel of each of the terms (columns), followed by the number of values; one all-reduce.
+
+    Added in float64, so that the mean of equal values is that value, and rounds the same however they are divided.
+    """
+    dtype = terms[0].dtype
+    sums = [term.sum(axes_of_channel(term), dtype=torch.float64) for term in terms]
     count = sums[0].new_full((1,), values_per_channel(terms[0]))
     *totals, count = processes.sum(torch.cat([*sums, count])).split([*map(len, sums), 1])
-    return *(total / count for total in totals), count.detach()
+    return *((total / count).to(dtype) for total in totals), count.detach().to(dtype)
 
 
 def normalize_about(

@@ -64,18 +64,25 @@ def center_over(
 
 
 def problem_over(processes: Processes, data: Tensor, options: SolverOptions) -> tuple[Problem, Tensor]:
-    """The moments of all processes with the bracket of the median, and the number of values."""
-    count = torch.full_like(data[:1].sum(axes_of_channel(data)), values_per_channel(data))
-    mean = data.sum(axes_of_channel(data)) / count.clamp_min(1)
-    squares = (data - per_channel(mean, data)).square().sum(axes_of_channel(data))
+    """The moments of all processes with the bracket of the median, and the number of values (C).  Added in float64, as
+    in `mean_over`."""
+    axes = axes_of_channel(data)
+    own_sum = data.sum(axes, dtype=torch.float64)
+    count = torch.full_like(own_sum, values_per_channel(data))
+    own_mean = own_sum / count.clamp_min(1)
+    d = data - per_channel(own_mean.to(data.dtype), data)
+    own_var = (d * d).sum(axes, dtype=torch.float64) / count.clamp_min(1)
     extremes = range_of(data) if options.above_two else ()
-    counts, means, sums_of_squares, *ends = processes.gather(torch.stack([count, mean, squares, *extremes])).unbind(1)
-    total = counts.sum(0)
-    mean = (counts * means).sum(0) / total
-    var = (sums_of_squares + counts * (means - mean).square()).sum(0) / total
+    counts, means, variances, *ends = processes.gather(torch.stack([count, own_mean, own_var, *extremes])).unbind(1)
+    shares = counts / counts.sum(0)
+    wide_mean = (shares * means).sum(0)
+    mean = wide_mean.to(data.dtype)
+    var = (shares * (variances + (means - wide_mean).square())).sum(0).to(data.dtype)
+    total = counts.sum(0).to(data.dtype)
     if not ends:
         return problem_of(data, mean, var, options), total
-    low, high, sd = ends[0].amin(0), ends[1].amax(0), var.sqrt()
+    low, high = ends[0].amin(0).to(data.dtype), ends[1].amax(0).to(data.dtype)
+    sd = var.sqrt()
     floor = (sd * ACCURACY[data.dtype].floor).clamp_min(TINY)
     return Problem(mean, var, sd, floor, (high - low).clamp_min(TINY), low, high), total
 
