@@ -23,7 +23,7 @@ def backend() -> str:
 
 
 @contextmanager
-def process_group(rank: int, size: int, store: dist.Store | None = None) -> Iterator[None]:
+def process_group(rank: int, size: int, store: dist.TCPStore | None = None) -> Iterator[None]:
     """In this block the processes are joined.  store: where they meet; None: where torchrun's variables say."""
     dist.init_process_group(backend(), rank=rank, world_size=size, store=store, timeout=PATIENCE)
     try:

@@ -12,6 +12,7 @@ from normbench_cli.norms._batch.processes import Processes
 from normbench_cli.norms._batch.reduce import normalize_about
 from normbench_cli.norms._batch.running import RunningStatsNorm
 from normbench_cli.norms._batch.synced import normalize_about as normalize_about_over
+from normbench_cli.norms._batch.synced import shaped_like
 from normbench_cli.norms._ggm.autograd import compile_ahead, normalize_about_median
 from normbench_cli.norms._ggm.certified import Tolerance, in_standard_errors
 from normbench_cli.norms._ggm.kernels import SolverOptions
@@ -142,7 +143,7 @@ class AugNorm(RunningStatsNorm, SolverLayer):
             self.start.lerp_(offset.to(self.start.dtype), 0.5)
             if options.tol is not None:
                 self.center.copy_(torch.where(torch.isfinite(mu), mu, self.center).detach())
-        return from_columns(y.to(x.dtype), x), mu, var
+        return shaped_like(x, y), mu, var
 
     @torch.no_grad()
     def compile_ahead(self, x: Tensor) -> None:

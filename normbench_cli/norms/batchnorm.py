@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from normbench_cli.norms._batch.layout import from_columns, to_columns, working_dtype
+from normbench_cli.norms._batch.layout import to_columns, working_dtype
 from normbench_cli.norms._batch.processes import Processes, SyncedStatistics
-from normbench_cli.norms._batch.synced import mean_over, normalize_about
+from normbench_cli.norms._batch.synced import mean_over, normalize_about, shaped_like
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import Positive, Share
 
@@ -53,4 +53,4 @@ class BatchNorm(SyncedStatistics, _BatchNorm):
                 running.lerp_(value.to(running.dtype), self.momentum or 0.0)
             assert self.num_batches_tracked is not None
             self.num_batches_tracked.add_(1)
-        return from_columns(y.to(x.dtype), x)
+        return shaped_like(x, y)

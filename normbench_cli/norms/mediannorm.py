@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from normbench_cli.norms._batch.layout import from_columns, to_columns, working_dtype
+from normbench_cli.norms._batch.layout import to_columns, working_dtype
 from normbench_cli.norms._batch.median_kernels import NormalizeAboutLowerMedian
 from normbench_cli.norms._batch.processes import Processes
 from normbench_cli.norms._batch.running import RunningStatsNorm
 from normbench_cli.norms._batch.selection import lower_median
-from normbench_cli.norms._batch.synced import normalize_about
+from normbench_cli.norms._batch.synced import normalize_about, shaped_like
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import NotNegative, Share
 
@@ -45,7 +45,7 @@ class MedianNorm(RunningStatsNorm):
         data = flat.to(working_dtype(flat))
         mu = lower_median(data, processes)
         y, var, _ = normalize_about(data, mu, self.weight, self.bias, self.eps, processes)
-        return from_columns(y.to(x.dtype), x), mu, var
+        return shaped_like(x, y), mu, var
 
     def extra_repr(self) -> str:
         return f"{self.num_features}, eps={self.eps:g}"

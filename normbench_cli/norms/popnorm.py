@@ -14,7 +14,7 @@ from normbench_cli.norms._batch.layout import from_columns, memory_format, per_c
 from normbench_cli.norms._batch.popnorm_kernels import PopNormFunction
 from normbench_cli.norms._batch.processes import Processes
 from normbench_cli.norms._batch.running import RunningStatsNorm
-from normbench_cli.norms._batch.synced import axes_of_channel, largest_over, mean_over
+from normbench_cli.norms._batch.synced import axes_of_channel, largest_over, mean_over, shaped_like
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import Bounds, NotNegative, Share
 
@@ -126,7 +126,7 @@ class POPNorm(RunningStatsNorm):
             scale = extent + self.eps**0.5
             self.update(self.running_scale, scale)
         y, _ = self._normalize_columns(data, mean, var, scale)
-        return from_columns(y.to(x.dtype), x), mean, var
+        return shaped_like(x, y), mean, var
 
     def normalize_by_running(self, x: Tensor) -> Tensor:
         flat = to_columns(x)

@@ -13,7 +13,13 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from normbench_cli.norms._batch.layout import per_channel, values_per_channel
+from normbench_cli.norms._batch.layout import (
+    detach_view,
+    from_columns,
+    per_channel,
+    to_columns_like,
+    values_per_channel,
+)
 from normbench_cli.norms._batch.processes import Processes
 
 
@@ -44,6 +50,24 @@ def normalize_about(
     scale = (var + eps).rsqrt()
     y = d * per_channel(scale if weight is None else scale * weight, data)
     return (y if bias is None else y + per_channel(bias, data)), var, count
+
+
+def shaped_like(x: Tensor, y: Tensor) -> Tensor:
+    """Columns in the shape, memory format and dtype of x; not a view, which FSDP2 and in-place activations need."""
+    found: Tensor = _Shaped.apply(y, x)  # type: ignore[no-untyped-call]
+    return found
+
+
+class _Shaped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, y: Tensor, x: Tensor) -> Tensor:
+        ctx.like = y.new_empty(()).expand(y.shape)
+        return detach_view(from_columns(y.to(x.dtype), x))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return to_columns_like(grad, ctx.like).to(ctx.like.dtype), None
 
 
 def range_of(data: Tensor) -> tuple[Tensor, Tensor]:

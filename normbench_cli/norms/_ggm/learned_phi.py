@@ -46,6 +46,11 @@ class LearnsPhiModule(nn.Module):
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         self._exempt_phi()  # a copied parameter has lost its mark
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "phi_raw":
+            self._exempt_phi()  # FSDP2 puts another parameter in its place
+
     def _exempt_phi(self) -> None:
         if self.phi_raw is not None:
             exempt_from_weight_decay(self.phi_raw, "phi")

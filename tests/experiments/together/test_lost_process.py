@@ -18,7 +18,7 @@ from tests.killing import check_same, recorded_runs, traces
 
 RUN = [
     *("train", "--model", "mlp:size=8,width=16", "--data", "digits:size=8", "--norm", "augnorm", "--sync-norm", "-q"),
-    *("--batch-size", "205", "--epochs", "12", "--nproc", "3", "--set", "checkpoint_minutes=0"),
+    *("--batch-size", "205", "--epochs", "5", "--nproc", "3", "--set", "checkpoint_minutes=0"),
 ]
 IN_AN_EPOCH = 5  # of the 8 steps of an epoch
 
@@ -58,7 +58,7 @@ def test_the_others_end_and_the_resumed_run_is_the_undisturbed_one(home: Path, t
     helpers[-1].send_signal(signal.SIGKILL)
     killed = time.monotonic()
     _, said = training.communicate(timeout=60)
-    gone, alive = psutil.wait_procs(helpers, timeout=10)
+    _, alive = psutil.wait_procs(helpers, timeout=10)
     assert time.monotonic() - killed < 60
     assert not alive
     assert training.returncode == 1
