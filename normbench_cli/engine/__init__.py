@@ -6,6 +6,7 @@ How the parts meet:
     step.py            `Learner` (model, objective, optimizer), `train_step`, `set_learning_rate`
     training.py        `Training`: a `Learner` with its data and how far it has come; `state_dict` for checkpoints
     loop.py            `fit(training)`, a generator: a `Record` for each epoch, `Progress` in between
+    data_parallel.py   several processes with a part of every batch each
     epoch_meter.py     losses, accuracy and step times of an epoch
     evaluate.py        one pass over a split in eval mode, clean or disturbed; loss and accuracy
     groups.py          accuracy by group

@@ -12,6 +12,7 @@ from tests.support import TINY, RunCommand
 MLP = ["--model", "mlp:size=8,width=8"]
 
 
+@pytest.mark.slow
 def test_two_processes_train_one_run_which_is_recorded_with_their_number(normbench: RunCommand) -> None:
     ended = normbench("train", *TINY, *MLP, "--nproc", "2", "--sync-norm", "--json")
     assert ended.code == 0, ended.err
@@ -26,7 +27,6 @@ def test_two_processes_train_one_run_which_is_recorded_with_their_number(normben
     ("words", "says"),
     [
         (["--sync-norm"], "one process trains; give --nproc 2 or more"),
-        (["--nproc", "2", "--data", "toy_graphs", "--model", "gin"], "is cross-validated, one fold a process"),
         (["--nproc", "2", "--compile"], "which several processes do not support; drop --compile"),
         (["--nproc", "40", "--norm", "batchnorm"], "give --batch-size 80 or more, or --sync-norm"),
         (["--nproc", "65", "--norm", "layernorm"], "give --batch-size 65 or more"),
@@ -40,6 +40,12 @@ def test_what_makes_no_sense_is_refused_before_anything_is_started(
     assert (ended.code, ended.out) == (2, "")
     assert says in ended.err
     assert ended.err.count("\n") == 1
+
+
+def test_graphs_are_refused(normbench: RunCommand) -> None:
+    ended = normbench("train", "--data", "toy_graphs", "--model", "gin", "--nproc", "2")
+    assert ended.code == 2
+    assert "toy_graphs is cross-validated, one fold a process; drop --nproc" in ended.err
 
 
 def test_a_dry_run_knows_the_processes(normbench: RunCommand) -> None:
