@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from normbench_cli.device import memory_bytes
 from normbench_cli.errors import UsageError, first_sentence
-from normbench_cli.norms.protocols import NormalizesGroups
+from normbench_cli.norms.protocols import NormalizesGroups, SyncsStatistics
 from normbench_cli.registry import NORMS
-from normbench_cli.registry.norm_spec import NormSpec
+from normbench_cli.registry.norm_spec import NormSpec, is_from_outside
 from normbench_cli.registry.spec import join_spec
 
 COPIES = 2  # of every weight, at least: itself and its gradient
@@ -40,6 +40,18 @@ def in_units(size: float) -> str:
             return f"{size:.3g} {unit}"
         size /= 1000
     return f"{size:,.3g} TB" if size < 1000 else f"{size:,.0f} TB"
+
+
+def check_sync(norm: str) -> None:
+    """Refuse a norm that may have batch statistics and cannot share them with other processes."""
+    parsed = NORMS.parse_norm(norm)
+    layer = parsed.data_norm.entry.load() if parsed.data_norm else None
+    shares = isinstance(layer, type) and issubclass(layer, SyncsStatistics)
+    if parsed.data_norm and not shares and (parsed.needs_batch or is_from_outside(parsed.data_norm.entry)):
+        raise UsageError(
+            f"sync_norm is on, and norm '{norm}' has no method sync_over(group) to share its statistics",
+            "drop --sync-norm, or give the layer this method",
+        )
 
 
 def check_groups(norm: str, make: Callable[[str], nn.Module]) -> None:

@@ -21,6 +21,7 @@ from normbench_cli.build.network_checks import (
     check_memory,
     check_objective,
     check_scores,
+    check_sync,
     refusing_single_values,
 )
 from normbench_cli.build.optim import check_schedule, make_schedule
@@ -43,6 +44,8 @@ def check(config: RunConfig) -> None:
     pick_device(config.device)
     if config.nproc > 1:
         check_devices(config.device, config.nproc)
+    if config.sync_norm:
+        check_sync(config.norm)
     data = load_data(config.data)
     meta_forward(config)
     check_objective(OBJECTIVES.build(config.objective), config.objective, min(config.batch_size, FEW_LOSSES))

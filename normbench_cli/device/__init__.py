@@ -53,6 +53,7 @@ from normbench_cli.device.process_group import (
     device_of_process,
     is_lost_connection,
     leave,
+    meeting_point,
     process_group,
 )
 from normbench_cli.device.shares import accelerator_shares, core_share, usable_cores
@@ -87,6 +88,7 @@ __all__ = [
     "leave",
     "limits",
     "matmul_precision",
+    "meeting_point",
     "memory_bytes",
     "naming_what_is_not_deterministic",
     "on_accelerator",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -22,8 +23,14 @@ def backend() -> str:
     return f"cpu:gloo,{device.type}:{BACKENDS[device.type]}" if device.type in BACKENDS else "gloo"
 
 
+def meeting_point(port: int = 0) -> Any:
+    """Where the processes of this machine meet, a `Store` of torch.distributed; 0: it is made, on a free port."""
+    store: Any = vars(dist)["TCPStore"]  # which torch's type annotations leave out
+    return store("127.0.0.1", port, is_master=port == 0, wait_for_workers=False)
+
+
 @contextmanager
-def process_group(rank: int, size: int, store: dist.TCPStore | None = None) -> Iterator[None]:
+def process_group(rank: int, size: int, store: Any = None) -> Iterator[None]:
     """In this block the processes are joined.  store: where they meet; None: where torchrun's variables say."""
     dist.init_process_group(backend(), rank=rank, world_size=size, store=store, timeout=PATIENCE)
     try:

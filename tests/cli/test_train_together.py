@@ -30,6 +30,7 @@ def test_two_processes_train_one_run_which_is_recorded_with_their_number(normben
         (["--nproc", "2", "--compile"], "which several processes do not support; drop --compile"),
         (["--nproc", "40", "--norm", "batchnorm"], "give --batch-size 80 or more, or --sync-norm"),
         (["--nproc", "65", "--norm", "layernorm"], "give --batch-size 65 or more"),
+        (["--nproc", "2", "--sync-norm", "--norm", "torch.nn:BatchNorm2d"], "has no method sync_over(group)"),
         (["--nproc", "2", "--executor", "local"], "--executor local gives a run to one process; drop one of them"),
     ],
 )

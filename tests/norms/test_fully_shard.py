@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 
@@ -43,8 +44,8 @@ def train_sharded(rank: int, size: int) -> list[Any]:
     for spec in SPECS:
         model = network(spec)
         sync_norms(model)
-        mesh = torch.distributed.init_device_mesh("cpu", (size,))
-        for layer in model:
+        mesh = init_device_mesh("cpu", (size,))
+        for layer in model.children():
             if any(True for _ in layer.parameters()):
                 fully_shard(layer, mesh=mesh)
         fully_shard(model, mesh=mesh)

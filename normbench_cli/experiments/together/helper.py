@@ -9,9 +9,8 @@ import threading
 from typing import NoReturn
 
 import torch
-import torch.distributed as dist
 
-from normbench_cli.device import is_lost_connection, process_group
+from normbench_cli.device import is_lost_connection, meeting_point, process_group
 from normbench_cli.errors import EXIT_ERROR, first_sentence
 from normbench_cli.experiments.together.task import follow
 
@@ -23,8 +22,7 @@ def main() -> NoReturn:
     torch.set_num_threads(threads)
     code = 0
     try:
-        store = dist.TCPStore("127.0.0.1", port, is_master=False)
-        with process_group(rank, size, store):
+        with process_group(rank, size, meeting_point(port)):
             follow(local_rank=rank)
     except Exception as error:  # whatever it is, the first process reports the last line
         code = EXIT_ERROR

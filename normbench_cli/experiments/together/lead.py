@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 
 from normbench_cli.build import ResolvedConfig
-from normbench_cli.device import is_lost_connection, leave, process_group, usable_cores
+from normbench_cli.device import is_lost_connection, leave, meeting_point, process_group, usable_cores
 from normbench_cli.engine.training import Training
 from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.together.helpers import Helpers
@@ -37,7 +37,7 @@ def leading(config: ResolvedConfig, state: dict[str, Any] | None = None) -> Iter
         with leading_launched(config, state) as training:
             yield training
         return
-    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    store = meeting_point()
     helpers, patience = Helpers(config.nproc, store.port, torch.get_num_threads()), 0.0
     try:
         with process_group(0, config.nproc, store):

@@ -5,7 +5,7 @@
                              point
     running.py               `RunningStatsNorm`: running statistics for evaluation, the base of augnorm, mediannorm and
                              popnorm
-    processes.py             sums over the processes of a training; the base of layers that can take statistics over them
+    processes.py             sums over the processes of a training; the base of layers that can share statistics
     synced.py                means, extremes and normalization over processes; selection.py: exact order statistics
     group.py                 the number of groups; `GroupNormBase`, the base of groupnorm, layernorm, instancenorm
     popnorm_kernels.py       popnorm's default form, forward and backward
