@@ -55,8 +55,12 @@ def network(spec: str) -> nn.Module:
 
 
 def descend(model: nn.Module, raw: nn.Module, taken: slice, processes: int) -> dict[str, Tensor]:
-    """Steps of SGD on the mean loss of whole batches of 12, of which these rows are this process's."""
-    optimizer = torch.optim.SGD(raw.parameters(), 0.05, momentum=0.9)
+    """Steps of SGD on the mean loss of whole batches of 12, of which these rows are this process's.
+
+    They are small: for a low phi the gradient multiplies the last digit of the median by a large number, which every
+    step multiplies again.
+    """
+    optimizer = torch.optim.SGD(raw.parameters(), 0.001, momentum=0.9)
     generator = torch.Generator().manual_seed(4)
     for _ in range(STEPS):
         inputs = torch.randn(12, 2, 6, 6, generator=generator, dtype=torch.float64)

@@ -80,8 +80,9 @@ class Helpers:
             if self._stopping.wait(TO_NOTICE):
                 return
             interrupt_the_main_thread()
-            if not self._stopping.wait(TO_END):
-                os._exit(EXIT_ERROR)  # it waits for an accelerator that waits for the others
+            if not self._stopping.wait(TO_END):  # it waits for an accelerator that waits for the others
+                os.write(2, f"normbench: {self.lost()}\n".encode())
+                os._exit(EXIT_ERROR)
 
     def stop(self, *, after: float = 0.0) -> None:
         """End those that have not ended after so many seconds."""

@@ -58,7 +58,7 @@ def leading(config: ResolvedConfig, state: dict[str, Any] | None = None) -> Iter
 def leading_launched(config: ResolvedConfig, state: dict[str, Any] | None) -> Iterator[Training]:
     """The others were started by torchrun or SLURM.  Whatever ends the training early ends the others, too."""
     if not dist.is_initialized():
-        raise lost("a process has ended")
+        raise lost("the other processes are not joined, which `normbench train` alone does, or have ended")
     try:
         yield led(config, state)
     except BaseException as error:
