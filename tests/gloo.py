@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 
 FORK: Any = multiprocessing.get_context("fork")
-SECONDS = 120  # after which the processes hang
+SECONDS = 300  # after which the processes hang
 
 
 def run_processes(size: int, work: Callable[..., Any], *args: Any) -> list[Any]:

@@ -60,7 +60,7 @@ def descend(model: nn.Module, raw: nn.Module, taken: slice, processes: int) -> d
     They are small: for a low phi the gradient multiplies the last digit of the median by a large number, which every
     step multiplies again.
     """
-    optimizer = torch.optim.SGD(raw.parameters(), 0.001, momentum=0.9)
+    optimizer = torch.optim.SGD(raw.parameters(), 0.01, momentum=0.9)
     generator = torch.Generator().manual_seed(4)
     for _ in range(STEPS):
         inputs = torch.randn(12, 2, 6, 6, generator=generator, dtype=torch.float64)

@@ -44,17 +44,12 @@ def test_twenty_steps_of_two_processes_equal_those_of_one() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("objective", "tolerance"), [("erm", 2e-6), ("cvar", 2e-6), ("chi2_doro", 2e-5)])
-def test_batches_too_small_for_all_processes_and_objectives_of_whole_batches(objective: str, tolerance: float) -> None:
-    # 1437 examples: the last batch of an epoch has two, for three processes
-    settings = {
-        "norm": "batchnorm",
-        "sync_norm": True,
-        "batch_size": 205,
-        "lr": 0.001,
-        "objective": objective,
-    }
-    check_runs(3, settings, tolerance)
+@pytest.mark.parametrize("objective", ["erm", "cvar", "chi2_doro"])
+def test_batches_too_small_for_all_processes_and_objectives_of_whole_batches(objective: str) -> None:
+    # 1437 examples: the last batch of an epoch has two, for three processes.  A norm that removes the mean of two
+    # values leaves a gradient of zero, which is rounding alone.
+    settings = {"norm": "popnorm:remove=none", "sync_norm": True, "batch_size": 205, "lr": 0.001}
+    check_runs(3, settings | {"objective": objective}, 2e-6)
 
 
 @pytest.mark.slow
