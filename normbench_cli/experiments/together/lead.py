@@ -17,6 +17,7 @@ from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.together.helpers import Helpers
 from normbench_cli.experiments.together.place import Place, launched_place
 from normbench_cli.experiments.together.task import Task, follow, make_part, send
+from normbench_cli.interrupts import Interrupted, ignored
 
 SECONDS_TO_SHOW = 5.0  # until a process is gone whose connection is
 SECONDS_TO_LEAVE = 20.0  # until a process ends that has nothing left to do
@@ -58,11 +59,12 @@ def leading(config: ResolvedConfig, state: dict[str, Any] | None = None) -> Iter
 def leading_launched(config: ResolvedConfig, state: dict[str, Any] | None) -> Iterator[Training]:
     """The others were started by torchrun or SLURM.  Whatever ends the training early ends the others, too."""
     if not dist.is_initialized():
-        raise lost("the other processes are not joined, which `normbench train` alone does, or have ended")
+        raise Interrupted("the other processes have ended, or this command is none that joins them, as `train` does")
     try:
         yield led(config, state)
     except BaseException as error:
-        leave()
+        with ignored():  # torchrun interrupts the processes that are left when one is lost
+            leave()
         if is_lost_connection(error):
             raise lost("another process has ended") from error
         raise
