@@ -12,6 +12,9 @@ from tests.engine.parallel_runs import descend, descend_in_part, fit_alone, fit_
 from tests.gloo import run_processes
 from tests.norms.synced_layers import EXACT
 
+SELDOM = ("phi=1,", "phi=2", "phi=inf", "newton", "high=4")  # tested in single steps (tests/norms/test_synced.py)
+TRAINED = [spec for spec in EXACT if not any(word in spec for word in SELDOM)]
+
 
 @pytest.mark.parametrize(
     ("size", "whole", "lengths"), [(2, 8, [4, 4]), (3, 8, [3, 3, 2]), (3, 2, [1, 1, 0]), (4, 1, [1, 0, 0, 0])]
@@ -64,8 +67,8 @@ def test_with_statistics_of_its_own_each_process_counts_as_it_should() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("ends", [[0, 6, 12], [0, 3, 7, 12]])
 def test_twenty_steps_in_float64_equal_those_of_one_process_for_every_norm(ends: list[int]) -> None:
-    by_process = run_processes(len(ends) - 1, descend_in_part, EXACT, ends)
-    for spec, *states in zip(EXACT, *by_process, strict=True):
+    by_process = run_processes(len(ends) - 1, descend_in_part, TRAINED, ends)
+    for spec, *states in zip(TRAINED, *by_process, strict=True):
         model = network(spec)
         whole = descend(model, model, slice(None), 1)
         for state in states:
