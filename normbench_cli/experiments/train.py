@@ -61,12 +61,19 @@ def train_as_set(config: ResolvedConfig, store: Store, on_event: Callback, inste
 
 
 def resume_run(
-    text: str, store: Store, on_event: Callback = ignore, allow: Packages = (), *, force: bool = False
+    text: str,
+    store: Store,
+    on_event: Callback = ignore,
+    allow: Packages = (),
+    *,
+    force: bool = False,
+    instead_of: str | None = None,
 ) -> RunResult:
     """Continue a run that ended early from its newest whole checkpoint, as if it had never stopped.
 
     allow: packages that its row may load, besides those that the user has allowed for good.
     force: also on other data than it began with, which is recorded as a remark.
+    instead_of: reserve its cell, see `Store.reopen`.
     """
     paths.set_compile_cache()
     run = store.find(text)
@@ -85,7 +92,7 @@ def resume_run(
     if other_data:
         store.add_remark(run.id, f"continued on other data: {other_data}")
     if config.folds:
-        return resume_folds(run.id, config, store, on_event)
+        return resume_folds(run.id, config, store, on_event, instead_of)
     training = build.make_training(config)
     folder = paths.run_folder(run.id)
     if any(folder.glob(checkpoint.PATTERN)):
@@ -95,13 +102,13 @@ def resume_run(
         with checkpoint_mismatch(run.id):
             training.load_state_dict(saved)
     with build.flags_of(config), recording_outcome(store, partial(resume_advice, config, store)) as begun:
-        begun.begin(lambda: reopened(run.id, training.step, store))
+        begun.begin(lambda: reopened(run.id, training.step, store, instead_of))
         on_event(Notice(f"run {run.id} continues after step {training.step} of {training.steps}"))
         return train_and_record(run.id, config, training, store, on_event)
 
 
-def reopened(run_id: str, step: int | None, store: Store) -> str:
-    store.reopen(run_id, step)
+def reopened(run_id: str, step: int | None, store: Store, instead_of: str | None) -> str:
+    store.reopen(run_id, step, instead_of)
     return run_id
 
 
@@ -181,7 +188,9 @@ def cross_validate(
     return end_run(run_id, config, store, "finished")
 
 
-def resume_folds(run_id: str, config: ResolvedConfig, store: Store, on_event: Callback) -> RunResult:
+def resume_folds(
+    run_id: str, config: ResolvedConfig, store: Store, on_event: Callback, instead_of: str | None
+) -> RunResult:
     """Continue a cross-validation: the folds whose curves are recorded in full are not trained again."""
     from normbench_cli.store.queries import series, series_names  # they load pandas, which training does without
 
@@ -189,7 +198,7 @@ def resume_folds(run_id: str, config: ResolvedConfig, store: Store, on_event: Ca
     curves = build.fold_plan(config).curves
     finished = finished_folds(recorded, config.epochs or 0, store.latest_metrics(run_id), curves)
     with build.flags_of(config), recording_outcome(store, partial(resume_advice, config, store)) as begun:
-        begun.begin(lambda: reopened(run_id, None, store))
+        begun.begin(lambda: reopened(run_id, None, store, instead_of))
         folds = config.folds if config.fold is None else 1
         on_event(Notice(f"run {run_id} continues with {len(finished)} of {folds} folds finished"))
         return cross_validate(run_id, config, finished, store, on_event)

@@ -124,8 +124,8 @@ def work_together(numbers: Sequence[int], cells: list[Cell], url: str, seed: int
 def measure_connections(measured: Measured) -> None:
     real = server.connect_within
 
-    def timed(patience: float) -> Callable[..., Any]:
-        connect = real(patience)
+    def timed(seconds: float) -> Callable[..., Any]:
+        connect = real(seconds)
 
         def measure(*words: Any) -> Any:
             with measured.timed("connect"):
@@ -192,7 +192,7 @@ def test_every_cell_is_executed_once(
             )
     print(f"\n{cells:,} cells on {workers} workers, {measured.lost} of them lost; {elapsed:.0f} s")
     print("\n".join(measured.lines()))
-    print(f"{committed:,} transactions, {committed / elapsed:.0f} a second; {refused:,} connections refused for a while")
+    print(f"{committed:,} transactions, {committed / elapsed:.0f} a second; {refused:,} connections refused at first")
     print(f"processor: workers {measured.processor:.0f} s, server {used:.0f} s; {measured.late} cells were just taken")
     finished = runs[runs["status"] == "finished"]
     assert Counter(finished["fingerprint"]) == Counter(cell.fingerprint for cell in listed)
