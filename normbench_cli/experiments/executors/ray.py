@@ -80,7 +80,8 @@ def connect(address: str | None) -> None:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
     except (OSError, RayError, RuntimeError, ValueError) as error:
         raise NormbenchError(
-            f"there is no Ray cluster at {where or 'this machine'} ({first_sentence(error)})", "see `ray status`, or start it"
+            f"there is no Ray cluster at {where or 'this machine'} ({first_sentence(error)})",
+            "see `ray status`, or start it",
         ) from error
 
 
