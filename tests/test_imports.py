@@ -209,3 +209,8 @@ def test_only_its_executor_imports_the_library_of_an_extra(library: str) -> None
     importing = [path for path in FILES if any(name.split(".")[0] == library for name in imported(path))]
     assert importing == [PACKAGE / "experiments" / "executors" / f"{library}.py"]
     assert f"normbench_cli.experiments.executors.{library}" not in {name for path in FILES for name in imported(path)}
+
+
+def test_nothing_imports_the_driver_of_postgresql() -> None:
+    """SQLAlchemy does, when a URL names a server."""
+    assert not [path for path in FILES if any(name.split(".")[0] == "psycopg" for name in imported(path))]

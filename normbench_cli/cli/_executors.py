@@ -14,29 +14,29 @@ PANEL = "Where it runs"
 EXECUTOR = typer.Option(
     "--executor",
     metavar="|".join(EXECUTORS),
-    help="Give the runs to processes of this machine, to a Ray cluster, or to SLURM.",
-    show_default="one after the other, here",
+    help="Run the cells on workers: processes on this machine, a Ray cluster, or SLURM jobs.",
+    show_default="one after another, in this process",
     rich_help_panel=PANEL,
 )
 JOBS = typer.Option(
     "--jobs",
     metavar="N",
-    help="Runs at a time, at most.",
+    help="The maximum number of runs at a time.",
     show_default="one for each GPU or core",
     rich_help_panel=PANEL,
 )
 PER_RUN = typer.Option(
     "--per-run",
     metavar="cpus=2,gpus=0.5",
-    help=f"What a run takes; hours: until SLURM ends it ({PerRun().hours:g}).",
+    help=f"The resources of one run: cpus, gpus (0.5: half a GPU), hours (SLURM's time limit, {PerRun().hours:g}).",
     show_default="cpus=1",
     rich_help_panel=PANEL,
 )
 ADDRESS = typer.Option(
     "--address",
     metavar="HOST:PORT",
-    help="A Ray cluster that exists.",
-    show_default="RAY_ADDRESS, or one on this machine",
+    help="An existing Ray cluster.",
+    show_default="RAY_ADDRESS, or a cluster on this machine",
     rich_help_panel=PANEL,
 )
 

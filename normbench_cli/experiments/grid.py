@@ -19,7 +19,7 @@ from normbench_cli.experiments.lifecycle import with_loss
 from normbench_cli.experiments.plan import Cell, plan_grid
 from normbench_cli.experiments.recorded import packages_of, recorded_result
 from normbench_cli.experiments.result import RunResult
-from normbench_cli.experiments.sharing import Shared, known_run
+from normbench_cli.experiments.sharing import Shared, check_free, known_run
 from normbench_cli.experiments.together.place import check_executor
 from normbench_cli.experiments.train import resume_run, train_run
 from normbench_cli.interrupts import Interrupted
@@ -100,7 +100,7 @@ def run_grid(
     paths.set_compile_cache()
     with Store.open(db) as store:
         if choice is not None:
-            works = [CellWork(cell.config, cell.fingerprint) for cell in cells if cell.due]
+            works = [CellWork(cell, reserves=len(cells) > 1) for cell in cells if cell.due]
             return run_works(works, choice, store, on_event, then=f"{RESUMABLE}; {THEN}")
         if len(cells) == 1:
             return [with_loss(train_alone(cells[0], store, on_event), store)]
@@ -159,18 +159,41 @@ def train_cell(config: RunConfig, store: Store, on_event: Callback, instead_of: 
 
 @dataclass(frozen=True)
 class CellWork:
-    """A cell as a worker trains it.  run_id: what an earlier worker has begun of it."""
+    """A cell as a worker trains it.  reserves: as a cell of a grid, see `Store.begin`.  begun: the run that an earlier
+    worker has begun."""
 
-    config: RunConfig
-    fingerprint: str
-    run_id: str = ""
+    cell: Cell
+    reserves: bool = True
+    begun: str = ""
+
+    @property
+    def config(self) -> RunConfig:
+        return self.cell.config
+
+    @property
+    def fingerprint(self) -> str:
+        return self.cell.fingerprint
+
+    @property
+    def run_id(self) -> str:
+        return self.cell.run_id
+
+    @property
+    def status(self) -> str:
+        return self.cell.status
 
     def run(self, store: Store, on_event: Callback) -> RunResult:
-        if not self.run_id:
-            return train_cell(self.config, store, on_event)
-        if store.find(self.run_id).status in WITH_RESULT:
-            return recorded_result(self.run_id, store, packages_of(self.config))
-        return resume_run(self.run_id, store, on_event, packages_of(self.config))
+        known = known_run(self) if self.reserves else None
+        if self.begun:
+            if store.find(self.begun).status in WITH_RESULT:
+                return self.made(self.begun, store)
+            return resume_run(self.begun, store, on_event, packages_of(self.config), instead_of=known)
+        if self.reserves:
+            check_free(self, store)
+        return train_cell(self.config, store, on_event, known)
 
     def again(self, run_id: str, status: str, store: Store) -> CellWork:
-        return replace(self, run_id=run_id)
+        return replace(self, begun=run_id)
+
+    def made(self, run_id: str, store: Store) -> RunResult:
+        return recorded_result(run_id, store, packages_of(self.config))

@@ -15,7 +15,8 @@ class RunResult:
 
     id: empty if the run could not even begin.  status: finished, diverged, failed, interrupted or running.
     metrics: the last value of each metric, by full name.  message: why the run ended early.  fingerprint: as recorded.
-    lost: what of it could not be written anywhere, in a sentence.  elsewhere: another process has made it meanwhile.
+    lost: what of it could not be written anywhere, in a sentence.  elsewhere: another process has made it meanwhile, or
+    is making it.
     """
 
     id: str

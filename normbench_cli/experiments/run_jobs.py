@@ -20,7 +20,7 @@ from normbench_cli.experiments.grid import train_cell
 from normbench_cli.experiments.jobs import Job, data_fingerprint, state_of
 from normbench_cli.experiments.recorded import recorded_result
 from normbench_cli.experiments.result import RunResult
-from normbench_cli.experiments.sharing import Shared, known_run
+from normbench_cli.experiments.sharing import Shared, check_free, known_run
 from normbench_cli.experiments.train import resume_run
 from normbench_cli.interrupts import Interrupted, held_back
 from normbench_cli.store import Store
@@ -61,10 +61,17 @@ def run_shared(job: Job, other: AnyRow | None, scale: str, store: Store, on_even
     """Do what is left of a job now.  other: the run that another process has made of it."""
     if other is not None and other.status == "failed":
         return recorded_result(other.id, store)
-    store.sweep(grace=timedelta(0))  # a run whose process is gone is continued without delay
     fingerprint = job.fingerprint if other is None else other.fingerprint
-    known = store.newest_runs([fingerprint]).get(fingerprint, ("", "new"))
-    return run_job(state_of(job, *known, store), scale, store, on_event)
+    return run_job(job_now(job, fingerprint, store), scale, store, on_event)
+
+
+def job_now(job: Job, fingerprint: str, store: Store) -> Job:
+    """The job with what is left of it now.  fingerprint: under which its run is recorded."""
+    store.sweep(grace=timedelta(0))  # a run whose process is gone is continued without delay
+    run_id, status = store.newest_runs([fingerprint]).get(fingerprint, ("", "new"))
+    if status == "running":
+        raise Taken(f"run {run_id} of the same cell is running", "it is not run twice")
+    return state_of(job, run_id, status, store)
 
 
 def run_job(job: Job, scale: str, store: Store, on_event: Callback) -> RunResult:
@@ -88,7 +95,8 @@ def describe(job: Job, store: Store) -> RunResult:
     fingerprint = data_fingerprint(job.describes)
     where = environment(pick_device("cpu"))
     with held_back():
-        run_id = store.begin({"data": job.describes}, fingerprint, where, kind="data", argv=["reproduce"])
+        asked = {"data": job.describes}
+        run_id = store.begin(asked, fingerprint, where, kind="data", argv=["reproduce"], instead_of=known_run(job))
         store.record(run_id, facts)
         store.end(run_id, "finished")
     return RunResult(run_id, "finished", job.config, facts, fingerprint=fingerprint)
@@ -104,10 +112,11 @@ def failures(results: Sequence[RunResult], jobs: Sequence[Job]) -> dict[str, str
 
 @dataclass(frozen=True)
 class JobWork:
-    """A job as a worker does it."""
+    """A job as a worker does it.  begun: a worker, or another process, has done a part of it."""
 
     job: Job
     scale: str
+    begun: bool = False
 
     @property
     def config(self) -> RunConfig:
@@ -117,8 +126,24 @@ class JobWork:
     def fingerprint(self) -> str:
         return self.job.fingerprint
 
+    @property
+    def run_id(self) -> str:
+        return self.job.run_id
+
+    @property
+    def status(self) -> str:
+        return self.job.status
+
     def run(self, store: Store, on_event: Callback) -> RunResult:
-        return run_job(self.job, self.scale, store, on_event)
+        if self.begun:
+            return run_job(self.job, self.scale, store, on_event)
+        check_free(self, store)
+        return run_job(job_now(self.job, self.fingerprint, store), self.scale, store, on_event)
 
     def again(self, run_id: str, status: str, store: Store) -> JobWork:
-        return replace(self, job=state_of(self.job, run_id, status, store))
+        return replace(self, job=state_of(self.job, run_id, status, store), begun=True)
+
+    def made(self, run_id: str, store: Store) -> RunResult | None:
+        status = store.find(run_id).status
+        left = status != "failed" and state_of(self.job, run_id, status, store).work
+        return None if left else recorded_result(run_id, store)

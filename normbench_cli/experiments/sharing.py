@@ -2,6 +2,8 @@
 
 Any number of launchers, on any machines, may be given the same grid and database.  Each takes cells in the listed order
 until it meets one that another has or has made; then it continues at a random one, so that they seldom meet again.
+`Shared` offers the cells to a launcher that executes them itself.  One that has workers gives them all its cells, keeps
+those here that they could not reserve (`leave`), and asks for what has become of these (`ended`).
 """
 
 from __future__ import annotations
@@ -9,13 +11,14 @@ from __future__ import annotations
 import random
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 from normbench_cli.experiments.events import Callback, Notice
 from normbench_cli.store import Store
 from normbench_cli.store.reading import AnyRow
-from normbench_cli.store.reservations import reservations
+from normbench_cli.store.reservations import IN_LIMIT, ensure_free, reservations
 from normbench_cli.store.status import WITH_RESULT
 
 SECONDS_BETWEEN_LOOKS = 3.0  # at what others execute
@@ -40,6 +43,12 @@ def known_run(item: Shareable) -> str:
     return item.run_id if item.status in (*WITH_RESULT, "failed") else ""
 
 
+def check_free(item: Shareable, store: Store) -> None:
+    """A `Taken` error if another process has the item; found out before its data are loaded."""
+    with store.reading() as session:
+        ensure_free(session, item.fingerprint, known_run(item))
+
+
 class Shared(Generic[Item]):
     """Yields each item once: with None if it is free, otherwise with the run that another process has made of it."""
 
@@ -49,6 +58,7 @@ class Shared(Generic[Item]):
         self._done: dict[str, AnyRow] = {}  # what others have made, by fingerprint
         self._names: dict[str, str] = {}  # planned fingerprint -> as it is recorded, where that differs
         self._store, self._on_event = store, on_event
+        self._next_look = 0.0
         self._said = False
 
     def __iter__(self) -> Iterator[tuple[Item, AnyRow | None]]:
@@ -59,25 +69,56 @@ class Shared(Generic[Item]):
             other = self._done.get(item.fingerprint)
             if other is None and self._reservations([item]):
                 self._left.appendleft(item)
-                self._look()
-                self._left.rotate(random.randrange(len(self._left) + 1))
+                self._left.rotate(random.randrange(len(self._left)))
+                self._look(IN_LIMIT)
             else:
                 yield item, other
 
     def put_back(self, item: Item, fingerprint: str = "") -> None:
         """Another process was faster.  fingerprint: of the cell, which changes when its data are downloaded."""
-        if fingerprint:
-            self._names[item.fingerprint] = fingerprint
+        self._rename(item, fingerprint)
         self._left.appendleft(item)
 
-    def _look(self) -> None:
-        """Sort what is left and what others execute."""
-        items = [*self._left, *self._elsewhere]
+    def leave(self, item: Item, fingerprint: str = "") -> None:
+        """Leave an item to the process that was faster."""
+        self._rename(item, fingerprint)
+        self._elsewhere.append(item)
+
+    def ended(self) -> Sequence[tuple[Item, AnyRow | None]]:
+        """The items that others do not execute any more, as far as that is known now: with the run that was made, or
+        None if the item is free.  Looks at the database every few seconds."""
+        if not self._elsewhere or time.monotonic() < self._next_look:
+            return []
+        self._store.sweep()
+        self._look()
+        self._next_look = time.monotonic() + SECONDS_BETWEEN_LOOKS
+        found = [(item, self._done.get(item.fingerprint)) for item in self._left]
+        self._left.clear()
+        return found
+
+    def say_waiting(self) -> None:
+        """That nothing is left to do but to wait, once."""
+        if not self._said:
+            cells = f"{len(self._elsewhere)} {'cell' if len(self._elsewhere) == 1 else 'cells'}"
+            self._on_event(Notice(f"waiting for {cells} that other processes execute"))
+            self._said = True
+
+    def _rename(self, item: Item, fingerprint: str) -> None:
+        if fingerprint:
+            self._names[item.fingerprint] = fingerprint
+
+    def _look(self, most: int | None = None) -> None:
+        """Sort what is left, or the first `most` of that, and what others execute: a look at all cells of a large grid
+        for each that is taken would be quadratic."""
+        some = list(islice(self._left, most))
+        items = [*some, *self._elsewhere]
         found = self._reservations(item for item in items if item.fingerprint not in self._done)
         self._done |= {fingerprint: run for fingerprint, run in found.items() if run.status != "running"}
         running = found.keys() - self._done
-        self._left = deque(item for item in items if item.fingerprint not in running)
         self._elsewhere = [item for item in items if item.fingerprint in running]
+        for _ in some:
+            self._left.popleft()
+        self._left.extendleft(item for item in reversed(items) if item.fingerprint not in running)
 
     def _reservations(self, items: Iterable[Item]) -> dict[str, AnyRow]:
         named = {self._names.get(item.fingerprint, item.fingerprint): item for item in items}
@@ -87,10 +128,7 @@ class Shared(Generic[Item]):
 
     def _wait(self) -> None:
         """Until one of the others has ended, or its process is gone."""
-        if not self._said:
-            cells = f"{len(self._elsewhere)} {'cell' if len(self._elsewhere) == 1 else 'cells'}"
-            self._on_event(Notice(f"waiting for {cells} that other processes execute"))
-            self._said = True
+        self.say_waiting()
         while not self._left:
             self._look()
             if not self._left:

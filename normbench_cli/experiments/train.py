@@ -78,12 +78,19 @@ def train_with_all(
 
 
 def resume_run(
-    text: str, store: Store, on_event: Callback = ignore, allow: Packages = (), *, force: bool = False
+    text: str,
+    store: Store,
+    on_event: Callback = ignore,
+    allow: Packages = (),
+    *,
+    force: bool = False,
+    instead_of: str | None = None,
 ) -> RunResult:
     """Continue a run that ended early from its newest whole checkpoint, as if it had never stopped.
 
     allow: packages that its row may load, besides those that the user has allowed for good.
     force: also on other data than it began with, which is recorded as a remark.
+    instead_of: reserve its cell, see `Store.reopen`.
     """
     paths.set_compile_cache()
     run = store.find(text)
@@ -102,7 +109,7 @@ def resume_run(
     if other_data:
         store.add_remark(run.id, f"continued on other data: {other_data}")
     if config.folds:
-        return resume_folds(run.id, config, store, on_event)
+        return resume_folds(run.id, config, store, on_event, instead_of)
     training = build.make_training(config)
     folder, saved = paths.run_folder(run.id), None
     if any(folder.glob(checkpoint.PATTERN)):
@@ -113,13 +120,13 @@ def resume_run(
             training.load_state_dict(saved)
     advice = partial(resume_advice, config, store)
     with build.flags_of(config), sharing_cores(config.nproc), recording_outcome(store, advice) as begun:
-        begun.begin(lambda: reopened(run.id, training.step, store))
+        begun.begin(lambda: reopened(run.id, training.step, store, instead_of))
         on_event(Notice(f"run {run.id} continues after step {training.step} of {training.steps}"))
         return train_with_all(run.id, config, lambda: training, saved, store, on_event)
 
 
-def reopened(run_id: str, step: int | None, store: Store) -> str:
-    store.reopen(run_id, step)
+def reopened(run_id: str, step: int | None, store: Store, instead_of: str | None) -> str:
+    store.reopen(run_id, step, instead_of)
     return run_id
 
 
@@ -199,7 +206,9 @@ def cross_validate(
     return end_run(run_id, config, store, "finished")
 
 
-def resume_folds(run_id: str, config: ResolvedConfig, store: Store, on_event: Callback) -> RunResult:
+def resume_folds(
+    run_id: str, config: ResolvedConfig, store: Store, on_event: Callback, instead_of: str | None
+) -> RunResult:
     """Continue a cross-validation: the folds whose curves are recorded in full are not trained again."""
     from normbench_cli.store.queries import series, series_names  # they load pandas, which training does without
 
@@ -207,7 +216,7 @@ def resume_folds(run_id: str, config: ResolvedConfig, store: Store, on_event: Ca
     curves = build.fold_plan(config).curves
     finished = finished_folds(recorded, config.epochs or 0, store.latest_metrics(run_id), curves)
     with build.flags_of(config), recording_outcome(store, partial(resume_advice, config, store)) as begun:
-        begun.begin(lambda: reopened(run_id, None, store))
+        begun.begin(lambda: reopened(run_id, None, store, instead_of))
         folds = config.folds if config.fold is None else 1
         on_event(Notice(f"run {run_id} continues with {len(finished)} of {folds} folds finished"))
         return cross_validate(run_id, config, finished, store, on_event)

@@ -19,6 +19,8 @@ from normbench_cli.store.status import STATUSES
 
 log = logging.getLogger(__name__)
 
+TASK = "task"  # the key in a run's details of the task by which a worker executes it
+
 
 class Recording(Database):
     """A database to which runs write.  Every write is one short transaction.

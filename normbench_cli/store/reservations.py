@@ -22,30 +22,37 @@ IN_LIMIT = 500  # values in one IN (...)
 PROCESS = (Run.id, Run.host, Run.pid, Run.process_started, Run.heartbeat_at)
 
 
-def reserve(session: Session, fingerprint: str, known: str) -> None:
+def reserve(session: Session, fingerprint: str, known: str, own: str = "") -> None:
     """Let the transaction be the only one that reserves a cell.  A `Taken` error if another process was faster.
 
-    known: the run of this cell that the caller wants to make again; empty if there is none.
+    known: the run of this cell that the caller wants to make again; empty if there is none.  own: one that the caller
+    continues.
     """
     lock_name(session, f"cell {fingerprint}")
-    if other := reservations(session, {fingerprint: known}).get(fingerprint):
+    ensure_free(session, fingerprint, known, own)
+
+
+def ensure_free(session: Session, fingerprint: str, known: str, own: str = "") -> None:
+    """A `Taken` error if another process has the cell."""
+    if other := reservations(session, {fingerprint: known}, own).get(fingerprint):
         where = f" by process {other.pid} on {other.host}" if other.status == "running" else ""
         error = Taken(f"run {other.id} of the same cell is {other.status}{where}", "it is not run twice")
         error.fingerprint = fingerprint
         raise error
 
 
-def reservations(session: Session, cells: Mapping[str, str]) -> dict[str, AnyRow]:
+def reservations(session: Session, cells: Mapping[str, str], own: str = "") -> dict[str, AnyRow]:
     """What others do or have done since the caller looked: fingerprint -> the run that has the cell.
 
-    cells: fingerprint -> the run that the caller knows and would make again, or nothing.
+    cells: fingerprint -> the run that the caller knows and would make again, or nothing.  own: a run that does not
+    count.
     """
     runs: dict[str, list[AnyRow]] = {}
     time = clock(session)
     wanted = sorted(cells)
     for start in range(0, len(wanted), IN_LIMIT):
         some = Run.fingerprint.in_(wanted[start : start + IN_LIMIT])
-        query = select(Run.fingerprint, Run.status, Run.started_at, *PROCESS).where(some)
+        query = select(Run.fingerprint, Run.status, Run.started_at, *PROCESS).where(some, Run.id != own)
         for run in fetch_each(session, query, RUNS)[0]:
             runs.setdefault(run.fingerprint, []).append(run)
     found = {

@@ -24,7 +24,8 @@ from normbench_cli.store.values import read_json
 CONNECT_SECONDS = 10  # that the server may take to answer
 WRITERS = 0x6E6F726D  # the advisory lock that every transaction shares that writes; some want it for themselves
 IDLE_SECONDS = 60  # a machine that is gone in the middle of a transaction holds its locks no longer
-TAKEN = ("too many clients", "too many connections", "connection slots are reserved", "is starting up")
+BUSY = ("too many clients", "too many connections", "connection slots are reserved", "is starting up")
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds; a refused attempt costs the server a process
 OPTIONS: dict[str, Any] = {
     "application_name": "normbench",
     "prepare_threshold": None,  # programs that share connections among clients know no prepared statements
@@ -75,17 +76,22 @@ def postgresql_options(location: Location) -> dict[str, Any]:
 
 
 def connect_within(seconds: float) -> Callable[..., Any]:
-    """Connect; where the server has as many clients as it takes, or is just starting, try again for some seconds."""
+    """Connect; where the server has as many clients as it takes, or is just starting, try again for some seconds.
+
+    The pauses grow and are random, so that hundreds of clients that begin together do not come back together.
+    """
 
     def connect(dialect: Any, _record: object, words: Any, options: Any) -> Any:
-        end = time.monotonic() + seconds
+        end, pause = time.monotonic() + seconds, FIRST_PAUSE
         while True:
             try:
                 return dialect.connect(*words, **options)
             except dialect.loaded_dbapi.OperationalError as error:
-                if time.monotonic() > end or not any(said in str(error) for said in TAKEN):
+                left = end - time.monotonic()
+                if left <= 0 or not any(reason in str(error) for reason in BUSY):
                     raise
-                time.sleep(random.uniform(0.05, 0.2))
+            time.sleep(min(left, random.uniform(pause / 2, pause)))
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     return connect
 

@@ -24,7 +24,7 @@ from normbench_cli.store.location import parse_location
 from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.processes import GRACE, is_gone, this_process
 from normbench_cli.store.reading import RUNS, AnyRow, fetch, fetch_each, fetch_run
-from normbench_cli.store.recording import Recording
+from normbench_cli.store.recording import TASK, Recording
 from normbench_cli.store.reservations import IN_LIMIT, PROCESS, reserve
 from normbench_cli.store.schema import Environment, Metric, Night, Run, SeriesChunk
 from normbench_cli.store.statements import clock, environment_id, time_of, unused_id
@@ -120,11 +120,12 @@ class Store(Recording):
         self.follow(run_id, fingerprint, process)
         return run_id
 
-    def reopen(self, run_id: str, step: int | None) -> None:
+    def reopen(self, run_id: str, step: int | None, instead_of: str | None = None) -> None:
         """Give a run that ended early to this process, as the run was after `step`: later measurements are deleted.
 
         step 0: all are deleted, because what is measured before the first step will be measured again.
         step None, for a cross-validation: those of single folds stay, those over all folds are deleted.
+        instead_of: reserve the cell as `begin` does.
         """
         late = Metric.condition.not_like("fold%") if step is None else Metric.step > (step or -1)
         process = this_process()
@@ -132,8 +133,11 @@ class Store(Recording):
         if left := [spool.path for spool in pending(self.location) if spool.owner.run == run_id]:
             raise NormbenchError(f"run {run_id} has records in the spool {left[0]}", "wait until they can be recorded")
         with self.writing() as session:
-            of_run = select(Run.status, Run.pid).where(Run.id == run_id).with_for_update()
-            status, pid = session.execute(of_run).one_or_none() or ("", 0)
+            fingerprint = session.scalar(select(Run.fingerprint).where(Run.id == run_id)) or ""
+            if instead_of is not None:
+                reserve(session, fingerprint, instead_of, run_id)
+            of_run = select(Run.status, Run.pid, Run.details).where(Run.id == run_id).with_for_update()
+            status, pid, details = session.execute(of_run).one_or_none() or ("", 0, {})
             if status == "running":  # another process resumed it since this one looked
                 raise Taken(f"run {run_id} is already being resumed by process {pid}", "wait for it")
             session.execute(delete(Metric).where(Metric.run_id == run_id, late))
@@ -142,13 +146,8 @@ class Store(Recording):
                 session.execute(delete(SeriesChunk).where(SeriesChunk.run_id == run_id, ends_late))
             moment = time_of(session)
             again: dict[str, Any] = {"status": "running", "message": "", "heartbeat_at": moment, "finished_at": None}
-            if self.labels:
-                again["details"] = {
-                    **(session.scalar(select(Run.details).where(Run.id == run_id)) or {}),
-                    **self.labels,
-                }
+            again["details"] = {key: value for key, value in details.items() if key != TASK} | self.labels
             session.execute(update(Run).where(Run.id == run_id).values(**again, **process))
-            fingerprint = session.scalar(select(Run.fingerprint).where(Run.id == run_id)) or ""
             metrics = latest_metrics(session, run_id)
         self.follow(run_id, fingerprint, process, metrics)
 

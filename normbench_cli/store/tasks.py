@@ -8,11 +8,10 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 
 from normbench_cli.store.reading import RUNS, AnyRow, fetch_each
+from normbench_cli.store.recording import TASK
 from normbench_cli.store.reservations import IN_LIMIT
 from normbench_cli.store.schema import Metric, Run
 from normbench_cli.store.store import Store
-
-TASK = "task"  # the key in a run's details
 
 
 class Running(NamedTuple):

@@ -45,7 +45,10 @@ def test_what_an_executor_adds_to_a_cell(executor: str, monkeypatch: pytest.Monk
     assert executor != "local" or added < MOST_LOCALLY
 
 
-GRID = ["--norm", "batchnorm,popnorm,augnorm:phi=1.5", "--seeds", "0-7", "--epochs", "2", "--tag", "speed"]
+NORMS = ["--norm", "batchnorm,popnorm,augnorm:phi=1.5"]
+# A step of resnet20 keeps two cores busy: by batch norm it takes 34 ms with two threads and 62 with one, by augnorm
+# 120 and 165.  Two processes with one thread each are at most 1.1 to 1.45 times as fast.  A small one needs one core.
+GRIDS = {"mlp": ["--model", "mlp", "--epochs", "15", "--batch-size", "32"], "resnet20": ["--epochs", "2"]}
 
 
 def seconds_of(home: Path, *words: str) -> float:
@@ -58,13 +61,15 @@ def seconds_of(home: Path, *words: str) -> float:
     return time.perf_counter() - began
 
 
-def test_a_grid_of_24_cells_on_two_cores_is_half_as_fast_again_by_two_processes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("model", "gain"), [("mlp", 1.5), ("resnet20", 1.0)])
+def test_a_grid_of_24_cells_on_two_cores_is_faster_by_two_processes(model: str, gain: float, tmp_path: Path) -> None:
+    grid = [*NORMS, *GRIDS[model]]
     for threads in (["--executor", "local", "--jobs", "1", "--per-run", "cpus=1"], []):  # a kernel is for its threads
-        seconds_of(tmp_path / f"first{len(threads)}", *GRID[:2], "--epochs", "1", "--seeds", "0,1", *threads)
-    plain = seconds_of(tmp_path / "plain", *GRID)
-    local = seconds_of(tmp_path / "local", *GRID, "--executor", "local", "--jobs", "2")
-    print(f"\n24 cells: one after the other {plain:.1f} s, two processes {local:.1f} s: {plain / local:.2f} times")
-    assert plain / local >= 1.5
+        seconds_of(tmp_path / f"first{len(threads)}", *grid, "--epochs", "1", "--seeds", "0", *threads)
+    plain = seconds_of(tmp_path / "plain", *grid, "--seeds", "0-7")
+    local = seconds_of(tmp_path / "local", *grid, "--seeds", "0-7", "--executor", "local", "--jobs", "2")
+    print(f"\n{model}: one after another {plain:.1f} s, two processes {local:.1f} s: {plain / local:.2f} times")
+    assert plain / local >= gain
 
 
 def test_processes_that_compile_the_same_kernels_wait_for_each_other(tmp_path: Path) -> None:

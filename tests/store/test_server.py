@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,11 +18,13 @@ from sqlalchemy import func, text
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store import Store, rows, statements
+from normbench_cli.store import server as server_module
 from normbench_cli.store._spool import recorder
 from normbench_cli.store.check import check_database
 from normbench_cli.store.errors import RefusedRow, Taken
 from normbench_cli.store.location import parse_location
 from normbench_cli.store.queries import series
+from normbench_cli.store.server import connect_within
 from normbench_cli.store.statements import clock
 from tests.postgres import Server
 from tests.store.spooling import lines, run_in, spools, write_all
@@ -162,6 +165,31 @@ def test_a_server_with_as_many_clients_as_it_takes_is_asked_again(
         waiting.join()
     postgres_server.execute("DROP OWNED BY guest", name)
     postgres_server.execute("DROP ROLE guest")
+
+
+def test_the_pauses_before_a_busy_server_is_asked_again_grow_up_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred clients that come back every tenth of a second would keep the server busy with refusing them."""
+    moment, pauses = [0.0], list[float]()
+
+    class Busy(Exception):
+        pass
+
+    class Dialect:
+        loaded_dbapi = SimpleNamespace(OperationalError=Busy)
+
+        def connect(self) -> None:
+            raise Busy("FATAL:  sorry, too many clients already")
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        moment[0] += seconds
+
+    monkeypatch.setattr(server_module, "time", SimpleNamespace(monotonic=lambda: moment[0], sleep=sleep))
+    with pytest.raises(Busy):
+        connect_within(30.0)(Dialect(), None, (), {})
+    assert sum(pauses) == pytest.approx(30.0)
+    assert max(pauses[:2]) < 0.2 < min(pauses[5:-1])
+    assert len(pauses) < 80
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,16 @@
-"""From works to results: they are submitted, followed while they run, and submitted again if their worker is lost."""
+"""From works to results: they are submitted, followed while they run, and submitted again if their worker is lost.
+
+A worker reserves its cell.  Where another process was faster, the cell waits here until that one has made it, and is
+submitted again if it is left unfinished.
+"""
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from normbench_cli.experiments.events import Callback, CellState, Notice, RunEnded
 from normbench_cli.experiments.executors.choice import Choice, open_executor
@@ -12,6 +18,7 @@ from normbench_cli.experiments.executors.protocol import (
     Ended,
     Executor,
     Failed,
+    GridWork,
     Happening,
     Lost,
     Started,
@@ -21,6 +28,7 @@ from normbench_cli.experiments.executors.protocol import (
 from normbench_cli.experiments.executors.surroundings import surroundings_here
 from normbench_cli.experiments.executors.watch import Watch
 from normbench_cli.experiments.result import RunResult
+from normbench_cli.experiments.sharing import Shared
 from normbench_cli.interrupts import Interrupted, ignored
 from normbench_cli.store import Store
 
@@ -29,23 +37,24 @@ MOST_LOSSES = 3  # of the workers of one cell; then something is wrong with it
 
 
 def run_works(
-    works: Sequence[Work], choice: Choice, store: Store, on_event: Callback, *, then: str = ""
+    works: Sequence[GridWork], choice: Choice, store: Store, on_event: Callback, *, then: str = ""
 ) -> list[RunResult]:
     """Run all of them, and give their results in the same order.  One that fails is a result, too.
 
     then: what to do after an interrupt, for the message.
     """
     tasks = make_tasks(works, choice, store.location.address)
-    launch = Launch(tasks, on_event)
+    launch = Launch(works, tasks, store, on_event)
     with open_executor(choice, works) as executor:
         try:
             for notice in executor.notices:
                 on_event(Notice(notice))
-            executor.submit(tasks)
+            launch.submit(tasks, executor)
             watch = Watch(store)
             while launch.left:
-                for happening in executor.happenings(LOOK_SECONDS):
+                for happening in launch.happenings(executor):
                     launch.take(happening, executor)
+                launch.take_from_others(executor)
                 launch.follow(watch)
         except KeyboardInterrupt:
             with ignored():
@@ -63,19 +72,39 @@ def make_tasks(works: Sequence[Work], choice: Choice, db: str) -> list[Task]:
 class Launch:
     """The tasks of one launch, and what has become of them."""
 
-    def __init__(self, tasks: Sequence[Task], on_event: Callback) -> None:
+    def __init__(self, works: Sequence[GridWork], tasks: Sequence[Task], store: Store, on_event: Callback) -> None:
         self.left = {task.id: task for task in tasks}
         self.results: dict[str, RunResult] = {}
+        self._works = {task.id: work for task, work in zip(tasks, works, strict=True)}
+        self._submitted: set[str] = set()
+        self._shared: Shared[GridWork] = Shared((), store, on_event)
+        self._store = store
         self._numbers = {task.id: number for number, task in enumerate(tasks)}
         self._losses: Counter[str] = Counter()
         self._on_event = on_event
 
+    def submit(self, tasks: Sequence[Task], executor: Executor) -> None:
+        self._submitted |= {task.id for task in tasks}
+        executor.submit(tasks)
+
+    def happenings(self, executor: Executor) -> Sequence[Happening]:
+        """What has happened to the tasks; waits a second where there is nothing to do but to wait for others."""
+        if self._submitted:
+            return executor.happenings(LOOK_SECONDS)
+        self._shared.say_waiting()
+        time.sleep(LOOK_SECONDS)
+        return []
+
     def take(self, happening: Happening, executor: Executor) -> None:
         """Something has happened to a task."""
         task = self.left[happening.task]
+        if not isinstance(happening, Started):
+            self._submitted.remove(task.id)
         match happening:
             case Started():
                 self._on_event(CellState(self._numbers[task.id], task.work.config, "running"))
+            case Ended(outcome=outcome) if outcome.result.elsewhere:
+                self._shared.leave(self._works[task.id], outcome.result.fingerprint)
             case Ended(outcome=outcome):
                 for notice in outcome.notices:
                     self._on_event(Notice(notice))
@@ -90,7 +119,20 @@ class Launch:
         if self._losses[task.id] > MOST_LOSSES:
             return self._fail(task, f"its worker was lost {self._losses[task.id]} times: {why}")
         self._on_event(CellState(self._numbers[task.id], task.work.config, "lost", message=why))
-        return executor.submit([task])
+        return self.submit([task], executor)
+
+    def take_from_others(self, executor: Executor) -> None:
+        """Take what other processes have made, and submit what they have left."""
+        tasks = {work.fingerprint: self.left[name] for name, work in self._works.items() if name in self.left}
+        for work, run in self._shared.ended():
+            task = tasks[work.fingerprint]
+            if run is None:
+                self.submit([task], executor)
+            elif (result := work.made(run.id, self._store)) is not None:
+                self._end(task, replace(result, elsewhere=True))
+            else:
+                rest = self.left[task.id] = replace(task, work=work.again(run.id, run.status, self._store))
+                self.submit([rest], executor)
 
     def _fail(self, task: Task, why: str) -> None:
         work = task.work

@@ -10,11 +10,12 @@ from normbench_cli.config import RunConfig
 from normbench_cli.experiments.events import Callback
 from normbench_cli.experiments.executors.surroundings import Surroundings
 from normbench_cli.experiments.result import RunResult
+from normbench_cli.experiments.sharing import Shareable
 from normbench_cli.store import Store
 
 
 class Work(Protocol):
-    """A cell: its configuration, and how it is run.  It is pickled, so its class stands in a module."""
+    """A cell: its configuration, and how it is run.  It is pickled, so its class is defined in a module."""
 
     @property
     def config(self) -> RunConfig: ...
@@ -22,11 +23,19 @@ class Work(Protocol):
     def fingerprint(self) -> str: ...
 
     def run(self, store: Store, on_event: Callback) -> RunResult:
-        """Do the work, and record it."""
+        """Do the work, and record it.  A `Taken` error if another process does it."""
         ...
 
     def again(self, run_id: str, status: str, store: Store) -> Self:
         """What is left to do when a worker that was lost has brought this run to this status."""
+        ...
+
+
+class GridWork(Work, Shareable, Protocol):
+    """A cell of a grid that several launchers may have been given."""
+
+    def made(self, run_id: str, store: Store) -> RunResult | None:
+        """What another process has made of the cell in this run; None if something is left to do."""
         ...
 
 
@@ -47,7 +56,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a worker made of a task: the run's result, which may be that it failed, and what it would have said."""
+    """What a worker made of a task: the run's result, which may be that it failed or that another process has the cell
+    (`elsewhere`), and the notices on the way."""
 
     result: RunResult
     notices: tuple[str, ...] = ()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import socket
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +18,7 @@ from normbench_cli.experiments.executors.choice import Choice, PerRun
 from normbench_cli.experiments.executors.protocol import Ended, Failed, Happening, Lost, Task, Work
 from normbench_cli.experiments.executors.worker import run_task
 
+CONNECT_SECONDS = 10.0  # that a cluster may take to answer
 GOODBYE_SECONDS = 20.0  # in which tasks that are cancelled record how their runs ended
 
 
@@ -70,14 +73,23 @@ class RayExecutor:
 
 def connect(address: str | None) -> None:
     """By `--address`, by RAY_ADDRESS, to a cluster that runs on this machine, or to a new one."""
+    where = address or os.environ.get("RAY_ADDRESS", "")
     try:
+        check_reachable(where)
         with interrupts.unchanged():
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
-    except (ConnectionError, RayError, RuntimeError, ValueError) as error:
-        where = address or "RAY_ADDRESS"
+    except (OSError, RayError, RuntimeError, ValueError) as error:
         raise NormbenchError(
-            f"there is no Ray cluster at {where} ({first_sentence(error)})", "see `ray status`, or start it"
+            f"there is no Ray cluster at {where or 'this machine'} ({first_sentence(error)})",
+            "see `ray status`, or start it",
         ) from error
+
+
+def check_reachable(address: str) -> None:
+    """An OSError if nothing answers at HOST:PORT.  Ray itself tries for more than ten minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
 
 
 def happening_of(task: str, reference: Any) -> Happening:

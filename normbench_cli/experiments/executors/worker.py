@@ -18,9 +18,11 @@ from normbench_cli.experiments.executors.protocol import Outcome, Task, Work
 from normbench_cli.experiments.lifecycle import with_loss
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.store import Store
+from normbench_cli.store.errors import Taken
 from normbench_cli.store.processes import is_alive
 from normbench_cli.store.reading import AnyRow
-from normbench_cli.store.tasks import TASK, run_of_task
+from normbench_cli.store.recording import TASK
+from normbench_cli.store.tasks import run_of_task
 
 PATIENCE = 30.0  # seconds until a worker that was given up has gone
 
@@ -33,6 +35,9 @@ def run_task(task: Task) -> Outcome:
     with interrupts.raised(), said() as notices:
         try:
             result = recorded_work(task, notices)
+        except Taken as taken:
+            known = taken.fingerprint or task.work.fingerprint
+            result = RunResult("", "running", task.work.config, {}, str(taken), fingerprint=known, elsewhere=True)
         except Exception as error:  # whatever is wrong with one cell must not cost the others
             work, why = task.work, f"{type(error).__name__}: {error}"
             result = RunResult("", "failed", work.config, {}, why, fingerprint=work.fingerprint)
@@ -46,7 +51,6 @@ def recorded_work(task: Task, notices: list[str]) -> RunResult:
 
     with Store.open(task.db) as store:
         store.labels[TASK] = task.id
-        # whoever shares a grid with others claims the cell `task.work.fingerprint` here, before anything is trained
         return with_loss(what_is_left(task, store).run(store, on_event), store)
 
 

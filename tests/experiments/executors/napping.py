@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from normbench_cli.config import RunConfig
 from normbench_cli.experiments.events import Callback
 from normbench_cli.experiments.lifecycle import begin_run
+from normbench_cli.experiments.recorded import recorded_result
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.store import Store
 from tests.experiments.executors.support import works
@@ -19,9 +21,12 @@ SECONDS = 0.1
 class Nap:
     config: RunConfig
     fingerprint: str
+    run_id: str = ""
+    status: str = "new"
 
     def run(self, store: Store, on_event: Callback) -> RunResult:
-        run_id = begin_run(self.config, store, {"host": "here"}, fingerprint=self.fingerprint, details={})
+        made_of: dict[str, Any] = {"fingerprint": self.fingerprint, "details": {}, "instead_of": ""}
+        run_id = begin_run(self.config, store, {"host": "here"}, **made_of)
         time.sleep(SECONDS)
         store.record(run_id, {"train/loss": 0.0}, epoch=1, step=1)
         store.end(run_id, "finished")
@@ -29,6 +34,9 @@ class Nap:
 
     def again(self, run_id: str, status: str, store: Store) -> Nap:
         return self
+
+    def made(self, run_id: str, store: Store) -> RunResult:
+        return recorded_result(run_id, store)
 
 
 def naps(count: int) -> list[Nap]:

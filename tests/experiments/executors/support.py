@@ -13,6 +13,7 @@ from normbench_cli.experiments.executors.protocol import Ended, Happening, Lost,
 from normbench_cli.experiments.executors.worker import run_task
 from normbench_cli.experiments.grid import CellWork
 from normbench_cli.experiments.identity import fingerprints
+from normbench_cli.experiments.plan import Cell
 from normbench_cli.registry.trust import USER
 from normbench_cli.store.location import parse_location
 
@@ -21,7 +22,8 @@ TINY = {"data": "digits:size=8", "model": "mlp:size=8,width=8", "batch_size": 25
 
 def works(seeds: int = 1, **settings: Any) -> list[CellWork]:
     configs = [make_config({**TINY, **settings, "seed": seed}, USER) for seed in range(seeds)]
-    return [CellWork(config, name) for config, name in zip(configs, fingerprints(configs), strict=True)]
+    cells = [Cell(config, name) for config, name in zip(configs, fingerprints(configs), strict=True)]
+    return [CellWork(cell, reserves=len(cells) > 1) for cell in cells]
 
 
 def task_of(**settings: Any) -> Task:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from normbench_cli.experiments.events import CellState, Event, ignore
 from normbench_cli.experiments.executors.choice import Choice, PerRun
 from normbench_cli.experiments.executors.launch import run_works
 from normbench_cli.store import Store
+from normbench_cli.store.schema import Run
 from tests.experiments.executors.support import works
 from tests.killing import recorded_runs
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # Ray's own
-CELLS = 24
+CELLS, EPOCHS = 24, 10
 ONE_CORE = PerRun(cpus=1.0)
 EXACT = ("train/loss", "test/loss", "test/accuracy")
 
@@ -42,24 +45,43 @@ def exact(results: Any) -> list[dict[str, float]]:
     return [{name: result.metrics[name] for name in EXACT} for result in results]
 
 
+def kill_at_work(cluster: Any, node: Any, home: Path) -> list[Run]:
+    """Kill a node with its workers if one of them is in the middle of a run; that run."""
+    (raylet,) = node.all_processes["raylet"]
+    workers = psutil.Process(raylet.process.pid).children(recursive=True)
+    for worker in workers:
+        worker.suspend()
+    pids = {worker.pid for worker in workers}
+    running = [run for run in recorded_runs(home) if run.status == "running" and run.pid in pids]
+    if running:
+        cluster.remove_node(node, allow_graceful=False)
+    for worker in workers:
+        with suppress(psutil.NoSuchProcess):
+            worker.kill() if running else worker.resume()
+    return running
+
+
 def test_a_node_dies_and_every_cell_is_finished_once_with_the_numbers_of_the_local_executor(
     cluster: Any, home: Path
 ) -> None:
     nodes = [cluster.add_node(num_cpus=1), cluster.add_node(num_cpus=1)]
-    cells = works(CELLS, epochs=5)
+    cells = works(CELLS, epochs=EPOCHS)
     states: Counter[str] = Counter()
+    killed: list[Run] = []
 
     def watch(event: Event) -> None:
         if isinstance(event, CellState):
             states[event.state] += 1
-            if states["finished"] == 4 and len(nodes) == 2:
-                cluster.remove_node(nodes.pop(), allow_graceful=False)
+            if states["finished"] >= 4 and not killed:
+                killed.extend(kill_at_work(cluster, nodes[1], home))
 
     with Store.open() as store:
         on_ray = run_works(cells, Choice("ray", per_run=ONE_CORE, address=cluster.address), store, watch)
-    assert len(nodes) == 1
+    (lost,) = killed
     assert states["lost"] >= 1
     runs = recorded_runs(home)
+    (again,) = (run for run in runs if run.id == lost.id)
+    assert again.pid != lost.pid
     assert Counter(run.fingerprint for run in runs if run.status == "finished") == {
         cell.fingerprint: 1 for cell in cells
     }
