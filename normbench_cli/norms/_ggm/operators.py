@@ -6,25 +6,30 @@ the search may look whether it is done; the model stays one graph.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from normbench_cli.norms._ggm.kernels import SolverOptions
-from normbench_cli.norms._ggm.tolerant import BACKWARD, forward_step
-
-NONE = -1.0  # for what is None; no option is negative
+from normbench_cli.norms._ggm.tolerant import forward_step, normalization_gradient
 
 
-def as_numbers(options: SolverOptions) -> list[float]:
-    """The options as an operator takes them."""
-    return [NONE if value is None else float(value) for value in options]
+def as_text(options: SolverOptions) -> str:
+    """The options as an operator takes them.  Not as numbers: where layers differ in one, a compiler makes it a symbol."""
+    return json.dumps(options)
 
 
-def from_numbers(numbers: list[float]) -> SolverOptions:
-    phi, eps, steps, plain, above_two, tol = numbers
-    return SolverOptions(None if phi == NONE else phi, eps, int(steps), bool(plain), bool(above_two), tol)
+def from_text(text: str) -> SolverOptions:
+    return SolverOptions(*json.loads(text))
+
+
+def unshared(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The results of an operator may not share memory, as rows of one tensor do."""
+    first, *rest = tensors
+    return [first, *(t.clone() for t in rest)]
 
 
 @torch.library.custom_op("normbench::normalize_to_tolerance", mutates_args=())
@@ -36,14 +41,13 @@ def forward_operator(
     offset: Tensor,
     center: Tensor,
     solver_totals: Tensor,
-    numbers: list[float],
+    options: str,
     dynamic_rows: bool,
 ) -> list[Tensor]:
-    options = from_numbers(numbers)
     step = forward_step(
-        flat, weight, bias, phi, offset, center, solver_totals, options=options, dynamic_rows=dynamic_rows
+        flat, weight, bias, phi, offset, center, solver_totals, options=from_text(options), dynamic_rows=dynamic_rows
     )
-    return list(step)
+    return unshared(step)
 
 
 @forward_operator.register_fake
@@ -66,12 +70,11 @@ def backward_operator(
     scale: Tensor,
     floor: Tensor,
     phi: Tensor | None,
-    numbers: list[float],
+    options: str,
     dynamic_rows: bool,
 ) -> list[Tensor]:
-    options = from_numbers(numbers)
     tensors = grad, flat, weight, mean, mu, scale, floor, phi
-    return list(BACKWARD(*tensors, options=options, dynamic_rows=dynamic_rows))
+    return unshared(normalization_gradient(*tensors, options=from_text(options), dynamic_rows=dynamic_rows))
 
 
 @backward_operator.register_fake
