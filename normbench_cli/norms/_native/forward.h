@@ -86,7 +86,7 @@ class Forward {
       const Floats top = panel.constant(k.d);
       const Weights<ROOT> weights{panel.constant(k.power), panel.constant(k.b)};
       panel.template add<4>(from, to, [&, x = x](auto place, Floats* term) {
-        Floats d = place(x) - about, distance = maximum(magnitude(d), least), w = weights(distance);
+        Floats d = place(x) - about, distance = maximum(magnitude(d), least), w = weights.roughly(distance);
         term[0] = d, term[1] = d * d, term[2] = d * w, term[3] = distance < core ? top : w;
       }, k.total);
     });

@@ -95,15 +95,20 @@ INLINE unsigned bits_of(Ints mask) {  // a bit for each lane that is set
 #endif
 }
 
-INLINE Floats inverse_root(Floats x) {  // of positive numbers: an estimate, improved by Newton's step
+INLINE Floats near_inverse_root(Floats x) {  // of positive numbers, to three digits
 #if defined(WIDE)
-  Floats y = (Floats)_mm512_rsqrt14_ps((__m512)x);
+  return (Floats)_mm512_rsqrt14_ps((__m512)x);
 #elif defined(__AVX2__)
-  Floats y = (Floats)_mm256_rsqrt_ps((__m256)x);
+  return (Floats)_mm256_rsqrt_ps((__m256)x);
 #else
   Floats y = (Floats)(0x5f375a86 - ((Ints)x >> 1));
   for (int i = 0; i < 2; i++) y = y * (1.5f - 0.5f * x * y * y);
+  return y;
 #endif
+}
+
+INLINE Floats inverse_root(Floats x) {  // improved by a step of Newton's
+  Floats y = near_inverse_root(x);
   return y * (1.5f - 0.5f * x * y * y);
 }
 
@@ -165,6 +170,8 @@ struct Weights {
   INLINE Floats operator()(Floats distance) const {
     return ROOT ? inverse_root(distance) : exp2(power * log2(distance) + of_unit);
   }
+
+  INLINE Floats roughly(Floats distance) const { return ROOT ? near_inverse_root(distance) : (*this)(distance); }
 
   static double of(double distance, double phi, double unit) {
     return ROOT ? 1 / std::sqrt(distance) : std::pow(distance / unit, phi - 2);
