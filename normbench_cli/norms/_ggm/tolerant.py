@@ -37,7 +37,6 @@ from normbench_cli.norms._native import columns as native
 LOOKS = 12  # before the channels that are left are solved alone
 FEW_CHANNELS = 16  # one in so many left: searching for them alone costs less than another pass over all data
 
-ALL_CERTIFIED = torch.tensor(True)
 FORWARD = InductorKernel(forward_pass, SEARCHED_MATRIX)
 MORE = InductorKernel(more_passes, SEARCHED_MATRIX)
 SCALE = InductorKernel(scale_and_shift, SEARCHED_MATRIX)
@@ -91,7 +90,8 @@ def native_step(
     found = native.forward(*tensors, eps=options.eps, tol=options.tol, above_two=options.above_two)
     y, mu, var, scale, new_offset, mean, floor, error, iterations, done, totals, largest, left, _ = found
     if not left:
-        return Step(y, mu, var, scale, new_offset, totals, largest, ALL_CERTIFIED, mean, floor)
+        certified = torch.ones((), dtype=torch.bool)
+        return Step(y, mu, var, scale, new_offset, totals, largest, certified, mean, floor)
     state = SearchState(mu, mu, mu, torch.full_like(mu, torch.inf), done > 0, iterations, error)
     fit, channels = Fit(mu, var, scale, new_offset, mean, floor), (done == 0).nonzero()[:, 0]
     state, fit = solve_alone(flat, phi, state, fit, channels, options)

@@ -40,27 +40,26 @@ static void backward(const Layout& layout, const void* dy, const void* x, void* 
 }
 
 // The solver's totals (stats.py) after one more call, and the largest error bound in standard errors.
-static void count_call(const ForwardArguments& g, double values, const float* totals, float* counted) {
+static void count_call(const ForwardArguments& g, double values, const float* totals, float* new_totals, float* largest) {
   double passes = 0, most = totals[2], unconverged = 0, error = 0;
   for (int64_t c = 0; c < g.channels; c++) {
     passes += g.passes[c], unconverged += g.done[c] == 0;
     most = std::max<double>(most, g.passes[c]), error = std::max<double>(error, g.error[c]);
   }
-  const double all_totals[] = {totals[0] + 1, totals[1] + passes / g.channels, most, totals[3] + unconverged / g.channels,
-                               std::max<double>(totals[4], error), error * std::sqrt(values)};
-  for (int i = 0; i < 6; i++) counted[i] = (float)all_totals[i];
+  const double share = 1.0 / (double)g.channels, all_totals[] = {totals[0] + 1, totals[1] + passes * share, most,
+                                                                totals[3] + unconverged * share, std::max<double>(totals[4], error)};
+  for (int i = 0; i < 5; i++) new_totals[i] = (float)all_totals[i];
+  *largest = (float)(error * std::sqrt(values));
 }
 
-// x, y: (samples, channels, positions), of bfloat16 if `half`, else of float32; root: phi is 1.5.  found: nine rows of
-// results, each of `channels`; counted: six numbers of `count_call`; passes: of the search over the data, on average.  Returns the number of channels that are
+// x, y: (samples, channels, positions), of bfloat16 if `half`, else of float32; root: phi is 1.5.  row: nine
+// results, each of `channels`; new_totals, largest: of `count_call`; passes: of the search over the data, on average.  Returns the number of channels that are
 // not certified, or whose squares over- or underflow.
 extern "C" int64_t normbench_forward(int64_t samples, int64_t channels, int64_t positions, int half, int root, int above_two,
                                      const void* x, void* y, const float* weight, const float* bias, const float* phi,
                                      const float* offset, const float* center, const float* totals, double eps, double tol,
-                                     float* found, float* counted, double* passes, int threads) {
+                                     float* const* row, float* new_totals, float* largest, double* passes, int threads) {
   const Layout layout(samples, channels, positions, threads);
-  float* row[9];
-  for (int i = 0; i < 9; i++) row[i] = found + i * channels;
   const ForwardArguments g{channels, weight, bias, phi, offset, center, eps, tol, above_two != 0,
                            row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8]};
   prepare_memory(y, samples * channels * positions * (half ? 2 : 4));
@@ -69,17 +68,18 @@ extern "C" int64_t normbench_forward(int64_t samples, int64_t channels, int64_t 
     return root ? forward<T, true>(layout, x, y, g, passes, threads) : forward<T, false>(layout, x, y, g, passes, threads);
   };
   const int64_t left = half ? run(BFloat16()) : run(float());
-  count_call(g, layout.values(), totals, counted);
+  count_call(g, layout.values(), totals, new_totals, largest);
   return left;
 }
 
-// dy, x, dx as x above; learned: phi is; gradients: three rows, of weight, bias and phi.
+// dy, x, dx as x above; learned: phi is; row: three results, the gradients of weight,
+// bias and phi.
 extern "C" void normbench_backward(int64_t samples, int64_t channels, int64_t positions, int half, int root, int learned,
                                    int above_two, const void* dy, const void* x, void* dx, const float* weight,
                                    const float* phi, const float* mean, const float* mu, const float* scale,
-                                   const float* floor, float* gradients, int threads) {
+                                   const float* floor, float* const* row, int threads) {
   const Layout layout(samples, channels, positions, threads);
-  const BackwardArguments g{channels, weight, phi, mean, mu, scale, floor, above_two != 0, gradients, gradients + channels, gradients + 2 * channels};
+  const BackwardArguments g{channels, weight, phi, mean, mu, scale, floor, above_two != 0, row[0], row[1], row[2]};
   prepare_memory(dx, samples * channels * positions * (half ? 2 : 4));
   auto run = [&](auto kind) {
     using T = decltype(kind);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,7 +15,6 @@ from normbench_cli.norms._native.library import library
 
 DTYPES = (torch.float32, torch.bfloat16)
 ROOT = 1.5  # the phi whose weights are roots
-ROWS = ("mu", "var", "scale", "offset", "mean", "floor", "error", "iterations", "done")  # of what is found
 
 
 class NativeStep(NamedTuple):
@@ -39,9 +38,9 @@ class NativeStep(NamedTuple):
 
 def computes(flat: Tensor) -> bool:
     """Whether the kernels are for such columns; a matter of their shape and dtype alone."""
-    large = flat.numel() >= SEARCHED_MATRIX or os.environ.get("NORMBENCH_COMPILE") == "always"
-    allowed = os.environ.get("NORMBENCH_COMPILE") != "never"
-    return large and allowed and flat.dtype in DTYPES and reads_without_sync(flat) and library() is not None
+    policy = os.environ.get("NORMBENCH_COMPILE")
+    allowed = policy == "always" or (flat.numel() >= SEARCHED_MATRIX and policy != "never")
+    return allowed and flat.dtype in DTYPES and reads_without_sync(flat) and library() is not None
 
 
 def forward(
@@ -59,15 +58,15 @@ def forward(
 ) -> NativeStep:
     """flat: columns, contiguous; offset, center: (mu - mean) / sd and mu of the batch before."""
     samples, channels, positions = shape_of(flat)
-    y, found, counted, passes = torch.empty_like(flat), torch.empty(len(ROWS), channels), torch.empty(6), ctypes.c_double()
+    y, rows, passes = torch.empty_like(flat), [torch.empty(channels) for _ in range(9)], ctypes.c_double()
+    totals, largest = torch.empty(5), torch.empty(())
     given = as_floats(weight, bias, exponents(phi, channels), offset, center, solver_totals)
     left = loaded().normbench_forward(
         *(samples, channels, positions, is_half(flat), phi_is_root(phi), above_two),
         *addresses(flat, y, *given),
-        *(eps, tol, *addresses(found, counted), ctypes.addressof(passes), torch.get_num_threads()),
+        *(eps, tol, array_of(rows), *addresses(totals, largest), ctypes.addressof(passes), torch.get_num_threads()),
     )
-    *rows, done = found.unbind()
-    return NativeStep(y, *rows, done, counted[:5], counted[5], left, passes.value)
+    return NativeStep(y, *rows, totals, largest, left, passes.value)
 
 
 def backward(
@@ -84,15 +83,16 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """dx (columns), dgamma, dbeta, dphi, as of `gradient.backward_pass`."""
     samples, channels, positions = shape_of(flat)
-    dx, gradients = torch.empty_like(flat), torch.empty(3, channels)
+    dx, gradients = torch.empty_like(flat), [torch.empty(channels) for _ in range(3)]
     given = as_floats(weight, exponents(phi, channels), mean, mu, scale, floor)
     learned, dy = isinstance(phi, Tensor), grad.to(flat.dtype).contiguous()
     loaded().normbench_backward(
         *(samples, channels, positions, is_half(flat), phi_is_root(phi), learned, above_two),
-        *addresses(dy, flat, dx, *given, gradients),
+        *addresses(dy, flat, dx, *given),
+        array_of(gradients),
         torch.get_num_threads(),
     )
-    dweight, dbias, dphi = gradients.unbind()
+    dweight, dbias, dphi = gradients
     return dx, dweight, dbias, dphi
 
 
@@ -130,6 +130,11 @@ def as_floats(*tensors: Tensor | None) -> list[Tensor | None]:
 
 def is_plain(tensor: Tensor) -> bool:
     return tensor.dtype == torch.float32 and tensor.is_contiguous()
+
+
+def array_of(tensors: list[Tensor]) -> Any:
+    """Their addresses, as an array in C."""
+    return (ctypes.c_void_p * len(tensors))(*(t.data_ptr() for t in tensors))
 
 
 def addresses(*tensors: Tensor | None) -> list[int | None]:

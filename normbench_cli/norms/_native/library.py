@@ -44,7 +44,7 @@ def _load(command: str) -> ctypes.CDLL:
     number, pointer, whole = ctypes.c_int64, ctypes.c_void_p, ctypes.c_int
     shape = [number, number, number]
     kernels.normbench_forward.argtypes = [
-        *(*shape, *[whole] * 3, *[pointer] * 8, ctypes.c_double, ctypes.c_double, *[pointer] * 3, whole)
+        *(*shape, *[whole] * 3, *[pointer] * 8, ctypes.c_double, ctypes.c_double, *[pointer] * 4, whole)
     ]
     kernels.normbench_forward.restype = number
     kernels.normbench_backward.argtypes = [*shape, *[whole] * 4, *[pointer] * 10, whole]
