@@ -19,7 +19,7 @@ from normbench_cli.norms._ggm.tolerant import forward_step, normalization_gradie
 
 
 def as_text(options: SolverOptions) -> str:
-    """The options as an operator takes them.  Not as numbers: where layers differ in one, a compiler makes it a symbol."""
+    """The options as an operator takes them: a compiler would make symbols of numbers in which layers differ."""
     return json.dumps(options)
 
 

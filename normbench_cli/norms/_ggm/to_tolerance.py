@@ -46,8 +46,8 @@ def normalize_to_tolerance(
     failures: Tensor,
 ) -> Normalized:
     """x: (N, C, ...); phi: (C), or None where it is a constant of the options; offset, center: (mu - mean) / sd and mu
-    of the batch before; solver_totals: (5); options_as_text: the same options, for an operator; failures: (), of `step_before`, which it changes.  Differentiable: y in x,
-    weight, bias and phi."""
+    of the batch before; solver_totals: (5); options_as_text: the same options, for an operator; failures: (), of
+    `step_before`, which it changes.  Differentiable: y in x, weight, bias and phi."""
     blind = not (torch.compiler.is_compiling() or reads_without_sync(x))
     if blind:
         options = options._replace(steps=step_before.passes(options.steps, failures))

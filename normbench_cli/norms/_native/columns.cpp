@@ -7,6 +7,7 @@
 
 #include "backward.h"
 #include "forward.h"
+#include "standardize.h"
 
 constexpr size_t LARGE = size_t(32) << 20;  // bytes; the allocator returns as much to the system, and asks for it again
 
@@ -86,6 +87,24 @@ extern "C" void normbench_backward(int64_t samples, int64_t channels, int64_t po
     if (root) backward<T, true, false>(layout, dy, x, dx, g, threads);
     else if (learned) backward<T, false, true>(layout, dy, x, dx, g, threads);
     else backward<T, false, false>(layout, dy, x, dx, g, threads);
+  };
+  if (half) run(BFloat16()); else run(float());
+}
+
+// dy: null in the forward pass, whose output is `out`, otherwise out is dx; row: mean, var, scale, dweight, dbias.
+extern "C" void normbench_standardize(int64_t samples, int64_t channels, int64_t positions, int half, const void* dy,
+                                      const void* x, void* out, const float* weight, const float* bias, double kappa,
+                                      double eps, float* const* row, int threads) {
+  const Layout layout(samples, channels, positions, threads);
+  const StandardizeArguments g{channels, weight, bias, kappa, eps, row[0], row[1], row[2], row[3], row[4]};
+  prepare_memory(out, samples * channels * positions * (half ? 2 : 4));
+  auto run = [&](auto kind) {
+    using T = decltype(kind);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < layout.groups; i++) {
+      Standardize<T> group(layout, i, g);
+      if (dy) group.backward((const T*)dy, (const T*)x, (T*)out); else group.forward((const T*)x, (T*)out);
+    }
   };
   if (half) run(BFloat16()); else run(float());
 }

@@ -128,24 +128,41 @@ struct Panel {
     if (is_channel) low[0] = *std::min_element(low, low + LANES), high[0] = *std::max_element(high, high + LANES);
   }
 
-  template <class T>
-  void spread(const T* x, int64_t runs, Floats about, float* out) const {  // root mean square of a few hundred values
-    Floats square = {};
-    double count = 0;
-    auto add = [&](auto place) {
-      Floats d = place.fill(place(x) - about, 0);
-      square += d * d;
-    };
+  template <class T, class Body>
+  int64_t sample(const T* x, int64_t runs, Body body) const {  // body(values, place) for a few hundred; how many vectors
     int64_t in_run = std::max<int64_t>(1, run / LANES), vectors = runs * in_run;
     int64_t number = std::min(is_channel ? SAMPLED_VECTORS : SAMPLED_ROWS, vectors);
     for (int64_t j = 0; j < number; j++) {
       int64_t k = j * vectors / number, at = start + k / in_run * stride + k % in_run * LANES;
-      if (run < LANES) add(Part{at, (int)run}); else add(Whole{at, 0});
-      count += is_channel ? std::min<int64_t>(LANES, run) : 1;
+      if (run < LANES) body(Part{at, (int)run}); else body(Whole{at, 0});
     }
+    return number;
+  }
+
+  // From some of the values: their root mean square about a point
+  template <class T>
+  void spread(const T* x, int64_t runs, Floats about, float* out) const {
+    Floats square = {};
+    int64_t vectors = sample(x, runs, [&](auto place) {
+      Floats d = place.fill(place(x) - about, 0);
+      square += d * d;
+    });
+    average(square, vectors, out);
+    for (int l = 0; l < LANES; l++) out[l] = std::sqrt(out[l]);
+  }
+
+  // and their mean
+  template <class T>
+  void sample_mean(const T* x, int64_t runs, float* out) const {
+    Floats sum = {};
+    int64_t vectors = sample(x, runs, [&](auto place) { sum += place.fill(place(x), 0); });
+    average(sum, vectors, out);
+  }
+
+  void average(Floats sums, int64_t vectors, float* out) const {
     double sum = 0;
-    for (int l = 0; l < LANES; l++) sum += square[l], out[l] = (float)std::sqrt(square[l] / count);
-    if (is_channel) out[0] = (float)std::sqrt(sum / count);
+    for (int l = 0; l < LANES; l++) sum += sums[l], out[l] = sums[l] / (float)vectors;
+    if (is_channel) out[0] = (float)(sum / ((double)vectors * (double)std::min<int64_t>(LANES, run)));
   }
 };
 

@@ -20,7 +20,12 @@ from normbench_cli import fast_paths, paths
 PATH = "C++ kernels of norm layers"
 SLOWER = "norm layers with a robust center run slower"
 FLAGS = ["-std=c++17", "-O3", "-shared", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-w"]
-FOR_THIS_MACHINE = (["-march=native", "-fopenmp"], ["-mcpu=native", "-fopenmp"], ["-march=native"], [])  # the first that works
+FOR_THIS_MACHINE = (
+    ["-march=native", "-fopenmp"],
+    ["-mcpu=native", "-fopenmp"],
+    ["-march=native"],
+    [],
+)  # the first that works
 SECONDS = 300  # for compiling, at most
 
 
@@ -49,6 +54,10 @@ def _load(command: str) -> ctypes.CDLL:
     kernels.normbench_forward.restype = number
     kernels.normbench_backward.argtypes = [*shape, *[whole] * 4, *[pointer] * 10, whole]
     kernels.normbench_backward.restype = None
+    kernels.normbench_standardize.argtypes = [
+        *(*shape, whole, *[pointer] * 5, ctypes.c_double, ctypes.c_double, pointer, whole)
+    ]
+    kernels.normbench_standardize.restype = None
     return kernels
 
 
