@@ -8,6 +8,7 @@ import pytest
 from torch import Tensor
 
 from normbench_cli.norms._ggm import tolerant
+from normbench_cli.norms._native import columns
 
 
 class CountedPasses:
@@ -16,7 +17,7 @@ class CountedPasses:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.calls = 0
         self.passes = 0.0
-        forward = tolerant.native.forward
+        forward = columns.forward
 
         def native(*tensors: Any, **options: Any) -> Any:
             step = forward(*tensors, **options)
@@ -24,7 +25,7 @@ class CountedPasses:
             self.passes += step.passes
             return step
 
-        patch.setattr(tolerant.native, "forward", native)
+        patch.setattr(columns, "forward", native)
         for name in ("FORWARD", "MORE", "more_passes"):
             patch.setattr(tolerant, name, self._counted(name, getattr(tolerant, name)))
 

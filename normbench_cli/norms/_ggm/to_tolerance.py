@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -97,9 +96,7 @@ class _Normalize(torch.autograd.Function):
         return (*normalization_backward(ctx, grad, kernel), *[None] * 5)
 
 
-def backward_columns(
-    *tensors: Tensor | None, options: SolverOptions, dynamic_rows: bool, options_as_text: str
-) -> Sequence[Tensor]:
+def backward_columns(*tensors: Tensor | None, options: SolverOptions, dynamic_rows: bool, options_as_text: str) -> Any:
     """`gradient.backward_pass`, compiled or as an operator."""
     first = tensors[0]
     assert first is not None

@@ -66,7 +66,9 @@ def forward(
         *addresses(flat, y, *given),
         *(eps, tol, array_of(rows), *addresses(totals, largest), ctypes.addressof(passes), torch.get_num_threads()),
     )
-    return NativeStep(y, *rows, totals, largest, left, passes.value)
+    mu, var, scale, new_offset, mean, floor, error, iterations, done = rows
+    found = mu, var, scale, new_offset, mean, floor, error, iterations, done, totals, largest
+    return NativeStep(y, *found, left=left, passes=passes.value)
 
 
 def backward(

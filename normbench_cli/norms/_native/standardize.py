@@ -12,9 +12,9 @@ def forward(
     flat: Tensor, weight: Tensor, bias: Tensor, *, kappa: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """y (columns), and the mean, variance and scale of each channel."""
-    y, rows = torch.empty_like(flat), [torch.empty(flat.shape[1]) for _ in range(3)]
-    run(None, flat, y, weight, bias, kappa, eps, [*rows, rows[0], rows[0]])
-    return y, *rows
+    y, mean, var, scale = torch.empty_like(flat), *(torch.empty(flat.shape[1]) for _ in range(3))
+    run(None, flat, y, weight, bias, kappa, eps, [mean, var, scale, mean, mean])
+    return y, mean, var, scale
 
 
 def backward(
