@@ -65,8 +65,8 @@ def test_the_passes_of_augnorm(layout: str, phi: float, dtype: torch.dtype) -> N
     torch.testing.assert_close(step.y.double(), y, rtol=places, atol=places)
     found = columns.backward(dy, flat, weight, step.mean, step.mu, step.scale, step.floor, phi, above_two=phi > 2)
     tensors = weight, step.mean, step.mu, step.scale, step.floor
-    doubled: Any = [t.double() for t in tensors]
-    expected = backward_pass(dy.double(), x, *doubled, None, options=options)
+    doubled: list[Any] = [dy.double(), x, *(t.double() for t in tensors), None]
+    expected = backward_pass(*doubled, options=options)
     for one, other in zip(found[:3], expected, strict=False):
         torch.testing.assert_close(one.double(), other, rtol=4 * places, atol=4 * places)
 
@@ -80,7 +80,7 @@ def test_the_gradient_of_a_learned_phi() -> None:
     step = columns.forward(flat, ones, zeros, phi, zeros, zeros, torch.zeros(5), eps=1e-5, tol=0.02, above_two=False)
     tensors = step.mean, step.mu, step.scale, step.floor
     found = columns.backward(dy, flat, ones, *tensors, phi, above_two=False)
-    doubled: Any = [t.double() for t in (dy, flat, ones, *tensors, phi)]
+    doubled: list[Any] = [t.double() for t in (dy, flat, ones, *tensors, phi)]
     expected = backward_pass(*doubled, options=options)
     torch.testing.assert_close(found[3].double(), expected[3], rtol=2e-3, atol=2e-3)
 
@@ -99,7 +99,7 @@ def test_the_passes_of_popnorm(layout: str, mean: float) -> None:
     xbar = x - x.mean(axes, keepdim=True) + (beta if x.ndim == 2 else beta[:, None])
     expected = xbar * (xbar.square().mean(axes, keepdim=True) + 1e-5).rsqrt() / 4
     expected = expected * (gamma if x.ndim == 2 else gamma[:, None])
-    expected.backward(dy.double())  # type: ignore[no-untyped-call]
+    expected.backward(dy.double())
     for one, other in zip((y, dx, dweight, dbias), (expected, x.grad, gamma.grad, beta.grad), strict=True):
         assert other is not None
         torch.testing.assert_close(one.double(), other.detach(), rtol=1e-3, atol=1e-3)
@@ -112,7 +112,8 @@ def test_layers_that_differ_in_phi_are_compiled_in_one_model() -> None:
     for spec in ("augnorm:phi=1.5", "augnorm:phi=1.2", "diffphi"):
         layer, x = NORMS.build(spec, num_features=3), torch.randn(8, 3, 4, 4)
         alone = NORMS.build(spec, num_features=3)(x)
-        torch.testing.assert_close(torch.compile(layer, fullgraph=True, backend="aot_eager")(x), alone)
+        compiled: Any = torch.compile(layer, fullgraph=True, backend="aot_eager")
+        torch.testing.assert_close(compiled(x), alone)
 
 
 @needs_compiler

@@ -20,7 +20,7 @@ from normbench_cli import fast_paths, paths
 PATH = "C++ kernels of norm layers"
 SLOWER = "norm layers with a robust center run slower"
 FLAGS = ["-std=c++17", "-O3", "-shared", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-w"]
-FOR_THIS_MACHINE = (
+FOR_THIS_MACHINE: tuple[list[str], ...] = (
     ["-march=native", "-fopenmp"],
     ["-mcpu=native", "-fopenmp"],
     ["-march=native"],
@@ -46,18 +46,17 @@ def library() -> ctypes.CDLL | None:
 
 def _load(command: str) -> ctypes.CDLL:
     kernels = ctypes.CDLL(str(_compiled(command)))
-    number, pointer, whole = ctypes.c_int64, ctypes.c_void_p, ctypes.c_int
-    shape = [number, number, number]
-    kernels.normbench_forward.argtypes = [
-        *(*shape, *[whole] * 3, *[pointer] * 8, ctypes.c_double, ctypes.c_double, *[pointer] * 4, whole)
-    ]
-    kernels.normbench_forward.restype = number
-    kernels.normbench_backward.argtypes = [*shape, *[whole] * 4, *[pointer] * 10, whole]
-    kernels.normbench_backward.restype = None
-    kernels.normbench_standardize.argtypes = [
-        *(*shape, whole, *[pointer] * 5, ctypes.c_double, ctypes.c_double, pointer, whole)
-    ]
-    kernels.normbench_standardize.restype = None
+    pointer, whole, real = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
+    shape = [ctypes.c_int64] * 3
+    forward, backward, standardize = (
+        getattr(kernels, f"normbench_{name}") for name in ("forward", "backward", "standardize")
+    )
+    forward.argtypes = shape + [whole] * 3 + [pointer] * 8 + [real] * 2 + [pointer] * 4 + [whole]
+    forward.restype = ctypes.c_int64
+    backward.argtypes = shape + [whole] * 4 + [pointer] * 10 + [whole]
+    backward.restype = None
+    standardize.argtypes = [*shape, whole] + [pointer] * 5 + [real] * 2 + [pointer, whole]
+    standardize.restype = None
     return kernels
 
 
