@@ -13,7 +13,7 @@ from importlib import import_module
 USERS = (  # each has `try_fast_paths`
     "normbench_cli.norms._compile",
     "normbench_cli.norms._batch.batch_norm_operators",
-    "normbench_cli.norms._quick_functions",
+    "normbench_cli.norms._native.library",
     "normbench_cli.models._blocks.onednn_linear",
 )
 

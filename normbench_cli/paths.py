@@ -37,6 +37,11 @@ def set_compile_cache() -> None:
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(home() / "compiled"))
 
 
+def kernels() -> Path:
+    """Compiled libraries of kernels, beside what torch compiles."""
+    return Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR") or home() / "compiled") / "normbench"
+
+
 def set_plot_cache() -> None:
     """Keep matplotlib's list of fonts in the home folder, unless MPLCONFIGDIR is set."""
     os.environ.setdefault("MPLCONFIGDIR", str(home() / "matplotlib"))

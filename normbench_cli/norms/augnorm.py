@@ -17,6 +17,7 @@ from normbench_cli.norms._ggm.autograd import compile_ahead, normalize_about_med
 from normbench_cli.norms._ggm.certified import Tolerance, in_standard_errors
 from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.median import generalized_median
+from normbench_cli.norms._ggm.operators import as_text
 from normbench_cli.norms._ggm.solver import parse_solver
 from normbench_cli.norms._ggm.stats import SolverLayer, SolverTotals, add_call
 from normbench_cli.norms._ggm.step_before import NOTHING_KNOWN, StepBefore
@@ -81,6 +82,7 @@ class AugNorm(RunningStatsNorm, SolverLayer):
         self.register_buffer("failures", torch.tensor(NOTHING_KNOWN), persistent=False)  # in a row, of blind searches
         self.step_before = StepBefore()
         self.register_load_state_dict_pre_hook(_add_missing_start)  # type: ignore[no-untyped-call]
+        self.options_as_text = as_text(self.solver_options(self.start))
 
     @property
     def starts(self) -> tuple[Tensor, Tensor]:
@@ -124,7 +126,7 @@ class AugNorm(RunningStatsNorm, SolverLayer):
         else:
             tensors = *parameters, self.start, self.center, self.solver_totals
             y, mu, var, offset, totals, error, _ = normalize_to_tolerance(
-                x, *tensors, options, self.step_before, self.failures
+                x, *tensors, options, self.options_as_text, self.step_before, self.failures
             )
             self.center.copy_(torch.where(torch.isfinite(mu), mu, self.center))
         self.solver_totals.copy_(totals)

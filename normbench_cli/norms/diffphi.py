@@ -8,6 +8,7 @@ from torch import Tensor
 from normbench_cli.norms._ggm.certified import Tolerance
 from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.learned_phi import LearnablePhi, LearnsPhiModule, PhiRange
+from normbench_cli.norms._ggm.operators import as_text
 from normbench_cli.norms.augnorm import AugNorm
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import NotNegative, Share
@@ -44,10 +45,11 @@ class DiffPhi(AugNorm, LearnsPhiModule):
     ) -> None:
         if not low < init < high:
             raise ValueError(f"low < init < high does not hold for {low:g}, {init:g}, {high:g}: change them")
+        self.range = PhiRange(low, high)
         super().__init__(num_features, phi=init, eps=eps, momentum=momentum, affine=affine, solver=solver, tol=tol)
         self.fixed_phi = None
-        self.range = PhiRange(low, high)
         self.register_phi_raw(self.range.raw(init, num_features, computed_in=torch.float64))
+        self.options_as_text = as_text(self.solver_options(self.start))
 
     @property
     def phi(self) -> Tensor:

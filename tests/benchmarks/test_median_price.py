@@ -1,7 +1,7 @@
 """What the robust norms cost against `nn.BatchNorm2d` in the same memory format, as called and inside `torch.compile`.
 
-A training step, forward and backward, at the four shapes of ResNet-18 with 128 images; contenders take turns round by
-round, three batches take turns too; medians by shape, geometric mean of their ratios.  Run alone, on a machine that
+A training step, forward and backward, at the four shapes of ResNet-18 with 128 images; contenders take turns in random
+order, three batches take turns too; medians by shape, geometric mean of their ratios.  Run alone, on a machine that
 does nothing else (a minute or two, the first time some more for compiling):
 
     pytest -m benchmark tests/benchmarks/test_median_price.py -s
@@ -10,6 +10,7 @@ does nothing else (a minute or two, the first time some more for compiling):
 from __future__ import annotations
 
 import math
+import random
 import statistics
 import time
 from functools import partial
@@ -49,6 +50,7 @@ def seconds(layer: Any, x: Tensor, grad: Tensor) -> float:
 
 def measured(shape: tuple[int, ...], memory_format: torch.memory_format) -> list[tuple[float, float, float]]:
     """Of each contender: time and saved bytes in units of batch norm's, and passes of the search in a step."""
+    torch.compiler.reset()  # it compiles one forward method for eight layers at most
     batches = [torch.randn(shape).contiguous(memory_format=memory_format) for _ in range(BATCHES)]
     grad = torch.randn(shape).contiguous(memory_format=memory_format)
     plain = [nn.BatchNorm2d(shape[1]), *(NORMS.build(spec, num_features=shape[1]) for spec, _ in LIMITS)]
@@ -56,15 +58,16 @@ def measured(shape: tuple[int, ...], memory_format: torch.memory_format) -> list
     layers: list[Any] = [
         torch.compile(layer, fullgraph=True) if c else layer for layer, c in zip(plain, compiled, strict=True)
     ]
+    draw = random.Random(0)
     times: list[list[float]] = [[] for _ in layers]
     passes: list[list[float]] = [[] for _ in layers]
     with pytest.MonkeyPatch.context() as patch:
         counted = CountedPasses(patch)
         for i in range(WARM_UP + ROUNDS):
-            for layer, its_times, its_passes in zip(layers, times, passes, strict=True):
+            for number in draw.sample(range(len(layers)), len(layers)):  # what ran before changes what the memory costs
                 counted.reset()
-                its_times.append(seconds(layer, batches[i % BATCHES], grad))
-                its_passes.append(counted.mean)
+                times[number].append(seconds(layers[number], batches[i % BATCHES], grad))
+                passes[number].append(counted.mean)
     took = [statistics.median(each[WARM_UP:]) for each in times]
     made = [statistics.fmean(each[WARM_UP:]) for each in passes]
     x = batches[0].requires_grad_()
@@ -73,6 +76,7 @@ def measured(shape: tuple[int, ...], memory_format: torch.memory_format) -> list
 
 
 @pytest.mark.benchmark
+@pytest.mark.filterwarnings("ignore")  # those of the compiler
 def test_price_of_the_robust_norms() -> None:
     torch.manual_seed(0)
     missed = []

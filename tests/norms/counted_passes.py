@@ -8,6 +8,7 @@ import pytest
 from torch import Tensor
 
 from normbench_cli.norms._ggm import tolerant
+from normbench_cli.norms._native import columns
 
 
 class CountedPasses:
@@ -16,6 +17,15 @@ class CountedPasses:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.calls = 0
         self.passes = 0.0
+        forward = columns.forward
+
+        def native(*tensors: Any, **options: Any) -> Any:
+            step = forward(*tensors, **options)
+            self.calls += 1
+            self.passes += step.passes
+            return step
+
+        patch.setattr(columns, "forward", native)
         for name in ("FORWARD", "MORE", "more_passes"):
             patch.setattr(tolerant, name, self._counted(name, getattr(tolerant, name)))
 

@@ -10,12 +10,14 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
 from normbench_cli.norms._ggm import to_tolerance, tolerant
 from normbench_cli.norms._ggm.step_before import MOST_BLIND_PASSES
+from normbench_cli.norms._native import columns as native
+from normbench_cli.norms._native.library import compiler
 from normbench_cli.norms.augnorm import AugNorm
 from normbench_cli.norms.diffphi import DiffPhi
 from normbench_cli.registry import NORMS
@@ -26,6 +28,18 @@ from tests.norms.test_ggm import KINDS, SMALLEST, ULP, bisect, columns, make
 TOL = 0.02
 PHIS = (1.05, 1.2, 1.5, 1.75, 3.0, 8.0)
 ROUNDED = 1.001  # a bound in float32
+
+
+@pytest.fixture(params=["torch", "C++"])
+def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which kernels search; those in C++ are skipped where no compiler is found."""
+    if request.param == "C++" and compiler() is None:
+        pytest.skip("no C++ compiler")
+    monkeypatch.setenv("NORMBENCH_COMPILE", "always" if request.param == "C++" else "never")
+    assert native.computes(torch.empty(1, 1)) == (request.param == "C++")
+
+
+in_both = pytest.mark.usefixtures("kernels")
 
 
 def errors(layer: AugNorm, x: Tensor, phi: float) -> Tensor:
@@ -42,6 +56,7 @@ def assert_certified(layer: AugNorm, x: Tensor, phi: float) -> None:
     assert float(errors(layer, x, phi).max()) <= found["error_bound"] * ROUNDED
 
 
+@in_both
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("phi", [1.2, 1.5, *(pytest.param(phi, marks=pytest.mark.slow) for phi in (1.05, 1.75, 3, 8))])
 def test_the_bound_holds_on_every_kind_of_data_from_a_cold_and_a_warm_start(kind: str, phi: float) -> None:
@@ -61,19 +76,22 @@ def check_any_values(values: list[float], phi: float, scale: float) -> None:
     assert_certified(layer, x, phi)
 
 
-@settings(max_examples=40)
+@in_both
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=columns, phi=st.sampled_from(PHIS))
 def test_the_bound_holds_for_any_values(values: list[float], phi: float) -> None:
     check_any_values(values, phi, 1.0)
 
 
+@in_both
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=columns, phi=st.sampled_from(PHIS), exponent=st.integers(-37, 31))
 def test_the_bound_holds_for_any_values_of_any_size(values: list[float], phi: float, exponent: int) -> None:
     check_any_values(values, phi, 10.0**exponent)
 
 
+@in_both
 @pytest.mark.parametrize("exponent", [-37, -20, 20, 37])
 @pytest.mark.parametrize("phi", [1.2, 1.5])
 def test_the_bound_holds_at_any_scale(phi: float, exponent: int) -> None:
@@ -86,6 +104,7 @@ def test_the_bound_holds_at_any_scale(phi: float, exponent: int) -> None:
         assert_certified(layer, x, phi)
 
 
+@in_both
 @pytest.mark.parametrize("spec", ["augnorm", "augnorm:phi=1.2", "augnorm:phi=3", "diffphi"])
 def test_the_gradient_is_that_of_the_center_that_was_used(spec: str) -> None:
     """Against the formula in float64 at the center found, which is not quite the median."""
@@ -184,6 +203,7 @@ def test_a_resumed_training_makes_as_many_passes_as_the_one_before() -> None:
     assert passes_of(layer) == passes_of(resumed) == 2
 
 
+@in_both
 @pytest.mark.parametrize(("phi", "most"), [(1.5, 1.3), (1.2, 2.5)])
 def test_passes_of_the_search_in_the_warm_state(phi: float, most: float, monkeypatch: pytest.MonkeyPatch) -> None:
     counted, layer = CountedPasses(monkeypatch), AugNorm(8, phi=phi)

@@ -31,6 +31,8 @@ from normbench_cli.norms._batch.layout import (
 from normbench_cli.norms._batch.reduce import map_chunks, materialize, moments, sum_chunks
 from normbench_cli.norms._compile import InductorKernel
 from normbench_cli.norms._compile_policy import is_concrete, worth_compiling
+from normbench_cli.norms._native import columns as native
+from normbench_cli.norms._native import standardize
 
 
 class Constants(NamedTuple):
@@ -113,7 +115,11 @@ class PopNormFunction(torch.autograd.Function):
             ctx.mark_non_differentiable(mean, var)
             return y, mean, var
         flat = to_columns(x)
-        y, mean, var, scale = FORWARD(flat, weight, bias, constants=constants, dynamic_rows=x.ndim == 2)
+        ctx.native = native.computes(flat)
+        if ctx.native:
+            y, mean, var, scale = standardize.forward(flat, weight, bias, kappa=kappa, eps=eps)
+        else:
+            y, mean, var, scale = FORWARD(flat, weight, bias, constants=constants, dynamic_rows=x.ndim == 2)
         ctx.save_for_backward(flat, weight, bias, mean, scale)
         ctx.mark_non_differentiable(mean, var)
         return detach_view(from_columns(y, x)), mean, var
@@ -125,7 +131,10 @@ class PopNormFunction(torch.autograd.Function):
         if ctx.lean:
             return *lean_backward(grad, flat, weight, bias, mean, scale, ctx.constants), None, None
         dy, dynamic_rows = to_columns_like(grad, flat), grad.ndim == 2
-        dx, dweight, dbias = BACKWARD(
-            dy, flat, weight, bias, mean, scale, constants=ctx.constants, dynamic_rows=dynamic_rows
-        )
+        tensors = dy, flat, weight, bias, mean, scale
+        if ctx.native:
+            kappa, eps = ctx.constants
+            dx, dweight, dbias = standardize.backward(*tensors, kappa=kappa, eps=eps)
+        else:
+            dx, dweight, dbias = BACKWARD(*tensors, constants=ctx.constants, dynamic_rows=dynamic_rows)
         return from_columns(dx, grad), dweight, dbias, None, None

@@ -6,29 +6,29 @@ the search may look whether it is done; the model stays one graph.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from normbench_cli.norms._ggm.kernels import SolverOptions
-from normbench_cli.norms._ggm.tolerant import BACKWARD, forward_step
-
-NONE = -1.0  # for what is None; no option is negative
+from normbench_cli.norms._ggm.tolerant import forward_step, normalization_gradient
 
 
-def as_numbers(options: SolverOptions) -> list[float]:
-    """The options as an operator takes them."""
-    return [NONE if value is None else float(value) for value in options]
+def as_text(options: SolverOptions) -> str:
+    """The options as an operator takes them: a compiler would make symbols of numbers in which layers differ."""
+    return json.dumps(options)
 
 
-def from_numbers(numbers: list[float]) -> SolverOptions:
-    phi, eps, steps, plain, above_two, tol = numbers
-    return SolverOptions(None if phi == NONE else phi, eps, int(steps), bool(plain), bool(above_two), tol)
+@lru_cache(maxsize=256)
+def from_text(text: str) -> SolverOptions:
+    return SolverOptions(*json.loads(text))
 
 
-@torch.library.custom_op("normbench::normalize_to_tolerance", mutates_args=())
-def forward_operator(
+def forward(
     flat: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -36,18 +36,14 @@ def forward_operator(
     offset: Tensor,
     center: Tensor,
     solver_totals: Tensor,
-    numbers: list[float],
+    options: str,
     dynamic_rows: bool,
 ) -> list[Tensor]:
-    options = from_numbers(numbers)
-    step = forward_step(
-        flat, weight, bias, phi, offset, center, solver_totals, options=options, dynamic_rows=dynamic_rows
-    )
-    return list(step)
+    tensors = flat, weight, bias, phi, offset, center, solver_totals
+    return list(forward_step(*tensors, options=from_text(options), dynamic_rows=dynamic_rows))
 
 
-@forward_operator.register_fake
-def _(flat: Tensor, *others: Any) -> list[Tensor]:
+def fake_forward(flat: Tensor, *others: Any) -> list[Tensor]:
     _, _, _, _, center, solver_totals, *_ = others
     statistics = torch.float64 if flat.dtype == torch.float64 else torch.float32
     mu, var, scale, new_offset, mean, floor = (center.new_empty(center.shape, dtype=statistics) for _ in range(6))
@@ -56,8 +52,7 @@ def _(flat: Tensor, *others: Any) -> list[Tensor]:
     return [y, mu, var, scale, new_offset, totals, largest, certified, mean, floor]
 
 
-@torch.library.custom_op("normbench::normalize_to_tolerance_backward", mutates_args=())
-def backward_operator(
+def backward(
     grad: Tensor,
     flat: Tensor,
     weight: Tensor | None,
@@ -66,15 +61,27 @@ def backward_operator(
     scale: Tensor,
     floor: Tensor,
     phi: Tensor | None,
-    numbers: list[float],
+    options: str,
     dynamic_rows: bool,
 ) -> list[Tensor]:
-    options = from_numbers(numbers)
     tensors = grad, flat, weight, mean, mu, scale, floor, phi
-    return list(BACKWARD(*tensors, options=options, dynamic_rows=dynamic_rows))
+    return list(normalization_gradient(*tensors, options=from_text(options), dynamic_rows=dynamic_rows))
 
 
-@backward_operator.register_fake
-def _(*tensors: Any) -> list[Tensor]:
+def fake_backward(*tensors: Any) -> list[Tensor]:
     _, flat, _, mean, *_ = tensors
     return [torch.empty_like(flat), *(torch.empty_like(mean) for _ in range(3))]
+
+
+def operator(name: str, function: Callable[..., list[Tensor]], fake: Callable[..., list[Tensor]]) -> Callable[..., Any]:
+    """Registered for a CPU.  `torch.library.custom_op` does the same with checks that take as long as a small layer."""
+    LIBRARY.define(name + torch.library.infer_schema(function, mutates_args=()))
+    LIBRARY.impl(name, function, "CPU")
+    torch.library.register_fake(f"normbench::{name}", fake, lib=LIBRARY)
+    found: Callable[..., Any] = getattr(torch.ops.normbench, name).default
+    return found
+
+
+LIBRARY = torch.library.Library("normbench", "FRAGMENT")
+forward_operator = operator("normalize_to_tolerance", forward, fake_forward)
+backward_operator = operator("normalize_to_tolerance_backward", backward, fake_backward)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from normbench_cli.norms._batch.layout import to_columns
+from normbench_cli.norms._compile import InductorKernel
 from normbench_cli.norms._compile_policy import SEARCHED_MATRIX, reads_without_sync
 from normbench_cli.norms._ggm.autograd import FEW_ELEMENTS, lost_but_not_equal, replaced, solve_in_float64
 from normbench_cli.norms._ggm.gradient import backward_pass
@@ -22,17 +23,24 @@ from normbench_cli.norms._ggm.kernels import (
     squares_lost,
     unflatten,
 )
-from normbench_cli.norms._ggm.passes import Step, completed, errors_in_deviations, forward_pass, more_passes
+from normbench_cli.norms._ggm.passes import (
+    Step,
+    completed,
+    errors_in_deviations,
+    forward_pass,
+    more_passes,
+    power_of,
+)
 from normbench_cli.norms._ggm.solver import ACCURACY, SearchState
-from normbench_cli.norms._quick_functions import QuickKernel
+from normbench_cli.norms._native import columns as native
 
 LOOKS = 12  # before the channels that are left are solved alone
 FEW_CHANNELS = 16  # one in so many left: searching for them alone costs less than another pass over all data
 
-FORWARD = QuickKernel(forward_pass, SEARCHED_MATRIX)
-MORE = QuickKernel(more_passes, SEARCHED_MATRIX)
-SCALE = QuickKernel(scale_and_shift, SEARCHED_MATRIX)
-BACKWARD = QuickKernel(backward_pass, SEARCHED_MATRIX)
+FORWARD = InductorKernel(forward_pass, SEARCHED_MATRIX)
+MORE = InductorKernel(more_passes, SEARCHED_MATRIX)
+SCALE = InductorKernel(scale_and_shift, SEARCHED_MATRIX)
+BACKWARD = InductorKernel(backward_pass, SEARCHED_MATRIX)
 
 
 def forward_step(
@@ -48,6 +56,8 @@ def forward_step(
     dynamic_rows: bool,
 ) -> Step:
     """offset, center: (mu - mean) / sd and mu of the batch before"""
+    if native.computes(flat):
+        return native_step(flat, weight, bias, phi, offset, center, solver_totals, options)
     settled, *found = FORWARD(
         flat, weight, bias, phi, offset, center, solver_totals, options=options, dynamic_rows=dynamic_rows
     )
@@ -63,6 +73,47 @@ def forward_step(
     return completed(y, fit, state, solver_totals)
 
 
+def native_step(
+    flat: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    phi: Tensor | None,
+    offset: Tensor,
+    center: Tensor,
+    solver_totals: Tensor,
+    options: SolverOptions,
+) -> Step:
+    """The same by the C++ kernels, which search until every channel is certified; the few that cannot be are solved
+    alone."""
+    assert options.tol is not None
+    tensors = flat, weight, bias, power_of(phi, options), offset, center, solver_totals
+    found = native.forward(*tensors, eps=options.eps, tol=options.tol, above_two=options.above_two)
+    y, mu, var, scale, new_offset, mean, floor, error, iterations, done, totals, largest, left, _ = found
+    if not left:
+        certified = torch.ones((), dtype=torch.bool)
+        return Step(y, mu, var, scale, new_offset, totals, largest, certified, mean, floor)
+    state = SearchState(mu, mu, mu, torch.full_like(mu, torch.inf), done > 0, iterations, error)
+    fit, channels = Fit(mu, var, scale, new_offset, mean, floor), (done == 0).nonzero()[:, 0]
+    state, fit = solve_alone(flat, phi, state, fit, channels, options)
+    return completed(scale_channels(flat, weight, bias, y, fit, channels), fit, state, solver_totals)
+
+
+def normalization_gradient(*tensors: Tensor | None, options: SolverOptions, dynamic_rows: bool) -> tuple[Tensor, ...]:
+    """`gradient.backward_pass`, by the C++ kernels where they are for such data."""
+    grad, flat, weight, mean, mu, scale, floor, phi = tensors
+    assert flat is not None
+    if not native.computes(flat):
+        gradients: tuple[Tensor, ...] = BACKWARD(*tensors, options=options, dynamic_rows=dynamic_rows)
+        return gradients
+    assert grad is not None
+    assert mean is not None
+    assert mu is not None
+    assert scale is not None
+    assert floor is not None
+    power = power_of(phi, options)
+    return native.backward(grad, flat, weight, mean, mu, scale, floor, power, above_two=options.above_two)
+
+
 def scaled_again(
     flat: Tensor,
     weight: Tensor | None,
@@ -76,6 +127,12 @@ def scaled_again(
     if len(channels) * 4 > len(fit.mu):
         scaled: Tensor = SCALE(flat, fit.mu, fit.scale, weight, bias, dynamic_rows=dynamic_rows)
         return scaled
+    return scale_channels(flat, weight, bias, y, fit, channels)
+
+
+def scale_channels(
+    flat: Tensor, weight: Tensor | None, bias: Tensor | None, y: Tensor, fit: Fit, channels: Tensor
+) -> Tensor:
     gamma, beta = (None if t is None else t[channels] for t in (weight, bias))
     some = scale_and_shift(flat.index_select(1, channels), fit.mu[channels], fit.scale[channels], gamma, beta)
     return y.index_copy_(1, channels, some)
@@ -147,7 +204,7 @@ def compile_ahead(
 ) -> None:
     """Compile the kernels that a search which goes on would use for a tensor like this one."""
     flat, dynamic_rows = to_columns(x), x.ndim == 2
-    if not reads_without_sync(flat):
+    if native.computes(flat) or not reads_without_sync(flat):
         return
     _, *found = FORWARD(
         flat, weight, bias, phi, offset, center, solver_totals, options=options, dynamic_rows=dynamic_rows

@@ -1,0 +1,102 @@
+"""Compiles the C++ of this folder where a compiler is found, once on a machine, and loads it.
+
+The library is named by a hash of all that it depends on: sources, compiler, flags and processor.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from normbench_cli import fast_paths, paths
+
+PATH = "C++ kernels of norm layers"
+SLOWER = "norm layers with a robust center run slower"
+FLAGS = ["-std=c++17", "-O3", "-shared", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-w"]
+FOR_THIS_MACHINE: tuple[list[str], ...] = (
+    ["-march=native", "-fopenmp"],
+    ["-mcpu=native", "-fopenmp"],
+    ["-march=native"],
+    [],
+)  # the first that works
+SECONDS = 300  # for compiling, at most
+
+
+def compiler() -> str | None:
+    found = os.environ.get("CXX", "").split() or ["c++", "g++", "clang++"]
+    return next(filter(None, map(shutil.which, found)), None)
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """The kernels; None where there is no compiler, or it fails."""
+    loaded: list[ctypes.CDLL] = []
+    command = compiler()
+    if command is None or not fast_paths.passes(PATH, lambda: loaded.append(_load(command)), SLOWER):
+        return None
+    return loaded[0]
+
+
+def _load(command: str) -> ctypes.CDLL:
+    kernels = ctypes.CDLL(str(_compiled(command)))
+    pointer, whole, real = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
+    shape = [ctypes.c_int64] * 3
+    forward, backward, standardize = (
+        getattr(kernels, f"normbench_{name}") for name in ("forward", "backward", "standardize")
+    )
+    forward.argtypes = shape + [whole] * 3 + [pointer] * 8 + [real] * 2 + [pointer] * 4 + [whole]
+    forward.restype = ctypes.c_int64
+    backward.argtypes = shape + [whole] * 4 + [pointer] * 10 + [whole]
+    backward.restype = None
+    standardize.argtypes = [*shape, whole] + [pointer] * 5 + [real] * 2 + [pointer, whole]
+    standardize.restype = None
+    return kernels
+
+
+def _compiled(command: str) -> Path:
+    """The library's file, made if there is none yet."""
+    sources = sorted(Path(__file__).parent.glob("*.[ch]*"))
+    facts = [*(path.read_bytes() for path in sources), command, version(command), FLAGS, FOR_THIS_MACHINE, processor()]
+    name = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+    file = paths.kernels() / f"norms-{name}.so"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=file.parent) as folder:  # two processes may compile at once
+            _compile(command, Path(folder, file.name))
+            Path(folder, file.name).replace(file)
+    return file
+
+
+def _compile(command: str, target: Path) -> None:
+    source = str(Path(__file__).with_name("columns.cpp"))
+    for flags in FOR_THIS_MACHINE:
+        arguments = [command, *FLAGS, *flags, source, "-o", str(target)]
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=SECONDS)
+        if done.returncode == 0:
+            return
+    lines = done.stderr.splitlines()
+    raise RuntimeError(next((line for line in lines if "error" in line), f"{command} failed"))
+
+
+def version(command: str) -> str:
+    return subprocess.run([command, "--version"], capture_output=True, text=True).stdout
+
+
+def processor() -> str:
+    """What `-march=native` depends on."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    return next((line for line in lines if line.startswith(("flags", "Features"))), platform.machine())
+
+
+def try_fast_paths() -> None:
+    library()
