@@ -11,8 +11,8 @@ from normbench_cli.cli import _options
 from normbench_cli.cli._executors import executor_options
 from normbench_cli.cli._options import Common, Settings, common_options, completion, config_options
 from normbench_cli.errors import UsageError
+from normbench_cli.experiments.distributed.rank import check_executor
 from normbench_cli.experiments.executors.choice import Choice
-from normbench_cli.experiments.together.place import check_executor
 from normbench_cli.registry.trust import allow_packages
 from normbench_cli.seeds import parse_seeds
 

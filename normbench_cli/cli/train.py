@@ -21,9 +21,9 @@ from normbench_cli.cli._output import echo, hint, print_json
 from normbench_cli.cli._tables import print_dry_runs, print_results
 from normbench_cli.config import FIELDS, GRID_FIELDS, RunConfig
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
+from normbench_cli.experiments.distributed.rank import Rank, check_executor, launched_rank
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.plan import Cell, plan_grid
-from normbench_cli.experiments.together.place import Place, check_executor, launched_place
 from normbench_cli.registry.trust import allow_packages
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def train(
       normbench train --norm popnorm,batchnorm --lr log:0.01..1/7 --dry-run
     """
     allow_packages(allow or [])
-    place = launched_place(next(iter(settings.get("nproc", [])), None))
+    place = launched_rank(next(iter(settings.get("nproc", [])), None))
     if resume is not None:
         others = [experiment] if experiment else []
         others += [f"--{name.replace('_', '-')}" for name in settings]
@@ -138,11 +138,11 @@ def train(
     return in_first(place, partial(train_grid, configs, asked.axes, choice, common, rerun=rerun))
 
 
-def in_first(place: Place | None, work: Callable[[], int]) -> int:
+def in_first(place: Rank | None, work: Callable[[], int]) -> int:
     """Do the work in this process, or in the first of those that torchrun has started, while the others train along."""
     if place is None:
         return work()
-    from normbench_cli.experiments.together.lead import joined
+    from normbench_cli.experiments.distributed.rank_zero import joined
 
     with joined(place) as is_first:
         return work() if is_first else EXIT_OK

@@ -16,7 +16,7 @@ and prints nothing.  The functions of ``import normbench_cli as nb`` stand besid
                     jobs.py, chosen_scale.py: what is recorded; estimates.py, sizing.py: how long it takes;
                     run_jobs.py, data_facts.py: the work
     executors/      run_works: cells run by processes, a Ray cluster or SLURM
-    together/       leading: one run trained by several processes
+    distributed/    one run trained by several processes
     delete.py       delete_runs
     identity.py     fingerprints: settings, data, source of components from outside
     details.py      what is recorded of a run's making; checkout_diff.py has the uncommitted changes

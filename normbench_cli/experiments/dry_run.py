@@ -15,9 +15,9 @@ from normbench_cli.engine.evaluate import score
 from normbench_cli.engine.events import Record
 from normbench_cli.engine.protocols import Batch
 from normbench_cli.engine.step import train_step
+from normbench_cli.experiments.distributed.rank_zero import sharing_cores
 from normbench_cli.experiments.norm_layers import NormLayer, norm_layers
 from normbench_cli.experiments.plan import by_fingerprint, check_cells
-from normbench_cli.experiments.together.lead import sharing_cores
 from normbench_cli.registry import NORMS
 
 OF_NO_COST: dict[str, Any] = {  # settings on which the cost of a training does not depend

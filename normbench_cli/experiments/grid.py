@@ -12,6 +12,7 @@ from normbench_cli.axes.experiment import make_experiment
 from normbench_cli.axes.experiment_file import read_experiment
 from normbench_cli.config import RunConfig
 from normbench_cli.datasets._files.look import look
+from normbench_cli.experiments.distributed.rank import check_executor
 from normbench_cli.experiments.events import Callback, Notice, RunEnded, RunStarted, ignore
 from normbench_cli.experiments.executors.choice import Choice, choose
 from normbench_cli.experiments.executors.launch import run_works
@@ -20,7 +21,6 @@ from normbench_cli.experiments.plan import Cell, plan_grid
 from normbench_cli.experiments.recorded import packages_of, recorded_result
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.sharing import Shared, check_free, known_run
-from normbench_cli.experiments.together.place import check_executor
 from normbench_cli.experiments.train import resume_run, train_run
 from normbench_cli.interrupts import Interrupted
 from normbench_cli.store import Store

@@ -21,6 +21,7 @@ from normbench_cli.engine.loop import fit
 from normbench_cli.engine.training import Training
 from normbench_cli.experiments.checkpoints import Checkpoints
 from normbench_cli.experiments.details import details_of
+from normbench_cli.experiments.distributed.rank_zero import as_rank_zero, sharing_cores
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.events import Callback, ignore
 from normbench_cli.experiments.lifecycle import Heartbeat, begin_run, recording_outcome, with_loss
@@ -28,7 +29,6 @@ from normbench_cli.experiments.recorded import Packages, packages_of, recorded_c
 from normbench_cli.experiments.remarks import make_remark, record_norm_layers, remark_on_divergence
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.same_data import changed_sources, check_data
-from normbench_cli.experiments.together.lead import leading, sharing_cores
 from normbench_cli.experiments.trained import checkpoint_mismatch
 from normbench_cli.registry.trust import allowed_packages
 from normbench_cli.store import Store
@@ -73,7 +73,7 @@ def train_with_all(
     these continue from."""
     if config.nproc == 1:
         return train_and_record(run_id, config, alone(), store, on_event)
-    with leading(config, saved) as training:
+    with as_rank_zero(config, saved) as training:
         return train_and_record(run_id, config, training, store, on_event)
 
 

@@ -18,14 +18,14 @@ from normbench_cli.interrupts import interrupt_the_main_thread
 
 START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    " from normbench_cli.experiments.together.helper import main; main()"
+    " from normbench_cli.experiments.distributed.worker import main; main()"
 )
 INTERVAL = 0.2  # seconds between two looks at the processes
 TO_NOTICE = 20.0  # seconds after which a loss that the communication has not shown is an interrupt
 TO_END = 20.0  # seconds after that until this process ends
 
 
-class Helpers:
+class Workers:
     """The processes of rank 1 and above.  They end when this process ends, and all of them when one is lost.
 
     threads: of each.  port: where the processes meet.

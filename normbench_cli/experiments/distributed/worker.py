@@ -12,7 +12,7 @@ import torch
 
 from normbench_cli.device import is_lost_connection, meeting_point, process_group
 from normbench_cli.errors import EXIT_ERROR, first_sentence
-from normbench_cli.experiments.together.task import follow
+from normbench_cli.experiments.distributed.task import follow
 
 
 def main() -> NoReturn:

@@ -53,12 +53,12 @@ def test_the_others_end_and_the_resumed_run_is_the_undisturbed_one(home: Path, t
     run_to_end(undisturbed, *RUN)
     training = start(home, *RUN)
     wait_for_a_step(home)
-    helpers = psutil.Process(training.pid).children()
-    assert len(helpers) == 2
-    helpers[-1].send_signal(signal.SIGKILL)
+    workers = psutil.Process(training.pid).children()
+    assert len(workers) == 2
+    workers[-1].send_signal(signal.SIGKILL)
     killed = time.monotonic()
     _, said = training.communicate(timeout=60)
-    _, alive = psutil.wait_procs(helpers, timeout=10)
+    _, alive = psutil.wait_procs(workers, timeout=10)
     assert time.monotonic() - killed < 60
     assert not alive
     assert training.returncode == 1

@@ -18,7 +18,7 @@ def check_executor(processes: Iterable[int], executor: str | None) -> None:
 
 
 @dataclass(frozen=True)
-class Place:
+class Rank:
     """rank: among all processes; local_rank: among those of this machine."""
 
     rank: int
@@ -26,7 +26,7 @@ class Place:
     local_rank: int
 
 
-def launched_place(nproc: object = None, variables: Mapping[str, str] = os.environ) -> Place | None:
+def launched_rank(nproc: object = None, variables: Mapping[str, str] = os.environ) -> Rank | None:
     """The place that torchrun, or srun, has given to this process; None if it was started alone.
 
     nproc: as asked for.  srun's variables are also set where a job starts a single process, so they count only if as
@@ -38,13 +38,13 @@ def launched_place(nproc: object = None, variables: Mapping[str, str] = os.envir
     return found
 
 
-def of_torchrun(variables: Mapping[str, str]) -> Place | None:
+def of_torchrun(variables: Mapping[str, str]) -> Rank | None:
     if not {"RANK", "WORLD_SIZE", "MASTER_ADDR"} <= variables.keys() or variables["WORLD_SIZE"] == "1":
         return None
-    return Place(int(variables["RANK"]), int(variables["WORLD_SIZE"]), int(variables.get("LOCAL_RANK", 0)))
+    return Rank(int(variables["RANK"]), int(variables["WORLD_SIZE"]), int(variables.get("LOCAL_RANK", 0)))
 
 
-def of_srun(nproc: object, variables: Mapping[str, str]) -> Place | None:
+def of_srun(nproc: object, variables: Mapping[str, str]) -> Rank | None:
     if nproc is None or not {*SLURM.values()} <= variables.keys():
         return None
     rank, local_rank, size = (int(variables[name]) for name in SLURM.values())
@@ -55,4 +55,4 @@ def of_srun(nproc: object, variables: Mapping[str, str]) -> Place | None:
             "srun has started several processes, which do not know where to meet",
             "set MASTER_ADDR to the name of the first node and MASTER_PORT to a free port, the same for all",
         )
-    return Place(rank, size, local_rank)
+    return Rank(rank, size, local_rank)

@@ -14,9 +14,9 @@ from normbench_cli.build import ResolvedConfig
 from normbench_cli.device import is_lost_connection, leave, meeting_point, process_group, usable_cores
 from normbench_cli.engine.training import Training
 from normbench_cli.errors import NormbenchError
-from normbench_cli.experiments.together.helpers import Helpers
-from normbench_cli.experiments.together.place import Place, launched_place
-from normbench_cli.experiments.together.task import Task, follow, make_part, send
+from normbench_cli.experiments.distributed.rank import Rank, launched_rank
+from normbench_cli.experiments.distributed.task import Task, follow, make_part, send
+from normbench_cli.experiments.distributed.workers import Workers
 from normbench_cli.interrupts import Interrupted, ignored
 
 SECONDS_TO_SHOW = 5.0  # until a process is gone whose connection is
@@ -28,18 +28,18 @@ class LostProcess(NormbenchError):
 
 
 @contextmanager
-def leading(config: ResolvedConfig, state: dict[str, Any] | None = None) -> Iterator[Training]:
-    """The training of this process, with the others training along: those that torchrun has started, or else helpers
+def as_rank_zero(config: ResolvedConfig, state: dict[str, Any] | None = None) -> Iterator[Training]:
+    """The training of this process, with the others training along: those that torchrun has started, or else workers
     on this machine.
 
     state: of a checkpoint to continue from.  A process that is lost is an error of one line.
     """
-    if launched_place(config.nproc) is not None:
+    if launched_rank(config.nproc) is not None:
         with leading_launched(config, state) as training:
             yield training
         return
     store = meeting_point()
-    helpers, patience = Helpers(config.nproc, store.port, torch.get_num_threads()), 0.0
+    workers, patience = Workers(config.nproc, store.port, torch.get_num_threads()), 0.0
     try:
         with process_group(0, config.nproc, store):
             yield led(config, state)
@@ -47,12 +47,12 @@ def leading(config: ResolvedConfig, state: dict[str, Any] | None = None) -> Iter
         patience = SECONDS_TO_LEAVE
     except (RuntimeError, KeyboardInterrupt) as error:
         by_connection = is_lost_connection(error)
-        how = helpers.lost(SECONDS_TO_SHOW if by_connection else 0.0)
+        how = workers.lost(SECONDS_TO_SHOW if by_connection else 0.0)
         if how and (by_connection or isinstance(error, KeyboardInterrupt)):
             raise lost(how) from error
         raise
     finally:
-        helpers.stop(after=patience)
+        workers.stop(after=patience)
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def sharing_cores(processes: int) -> Iterator[None]:
 
 
 @contextmanager
-def joined(place: Place | None) -> Iterator[bool]:
+def joined(place: Rank | None) -> Iterator[bool]:
     """In this block the processes that torchrun or SLURM has started are joined; whether this is the first of them, or
     alone.  The others train along until the block of the first one ends, and then enter it.
     """
