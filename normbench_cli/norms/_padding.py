@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -42,18 +43,36 @@ class Padding(NamedTuple):
 
 
 KEPT = 16  # the layers of a network ask for the same batch one after the other, and batches that are scored come again
-_recent: deque[tuple[weakref.ref[Tensor], int, int, Padding]] = deque(maxlen=KEPT)
+Found = TypeVar("Found")
+Recent = deque[tuple[weakref.ref[Tensor], int, int, Found]]
+_recent_paddings: Recent[Padding] = deque(maxlen=KEPT)
+_recent_rows: Recent[Tensor | None] = deque(maxlen=KEPT)
 
 
 def padding_of(batch: Tensor, segments: int) -> Padding:
     """batch: (rows), the segment of each row, on the CPU and in any order."""
+    return remembered(_recent_paddings, make_padding, batch, segments)
+
+
+def first_rows(batch: Tensor, segments: int) -> Tensor | None:
+    """The row at which each segment begins, and the number of rows; None where a segment's rows are not together."""
+    return remembered(_recent_rows, find_first_rows, batch, segments)
+
+
+def remembered(recent: Recent[Found], make: Callable[[np.ndarray, int], Found], batch: Tensor, segments: int) -> Found:
     version = 0 if batch.is_inference() else batch._version
-    for known, known_version, known_segments, padding in list(_recent):
+    for known, known_version, known_segments, found in list(recent):
         if known() is batch and (known_version, known_segments) == (version, segments):
-            return padding
-    padding = make_padding(batch.numpy(), segments)
-    _recent.append((weakref.ref(batch), version, segments, padding))
-    return padding
+            return found
+    made = make(batch.numpy(), segments)
+    recent.append((weakref.ref(batch), version, segments, made))
+    return made
+
+
+def find_first_rows(segment: np.ndarray, segments: int) -> Tensor | None:
+    if (np.diff(segment) < 0).any():
+        return None
+    return torch.from_numpy(np.concatenate([[0], np.bincount(segment, minlength=segments).cumsum()]).astype(np.int64))
 
 
 def make_padding(segment: np.ndarray, segments: int) -> Padding:

@@ -14,7 +14,8 @@ from normbench_cli.norms._ggm.padded import GraphOptions
 from normbench_cli.norms._ggm.segmented import segmented_median
 from normbench_cli.norms._ggm.solver import MAX_STEPS, parse_solver
 from normbench_cli.norms._ggm.stats import SolverLayer, add_call
-from normbench_cli.norms._padding import padding_of
+from normbench_cli.norms._native import graphs as native
+from normbench_cli.norms._padding import first_rows, padding_of
 from normbench_cli.norms._segments import segment_mean, segment_sizes, to_rows
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import NotNegative
@@ -80,13 +81,23 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
             batch, num_graphs = torch.zeros(len(x), dtype=torch.long, device=x.device), 1
         if num_graphs is None:
             num_graphs = int(batch.max()) + 1 if len(batch) else 0
-        data, found = x.to(working_dtype(x)), None
+        data = x.to(working_dtype(x))
+        found: native.Normalized | Normalized | None = None
         if reads_without_sync(x) and self.plain_iterations is None and len(x):
-            found = self.normalize_padded(data, batch, num_graphs)
+            found = self.normalize_natively(data, batch, num_graphs)
+            found = found or self.normalize_padded(data, batch, num_graphs)
         y, totals, largest_error = found or self.normalize_segments(data, batch, num_graphs)
         self.solver_totals.copy_(totals)
         self.count_error(largest_error)
         return y.to(x.dtype)
+
+    def normalize_natively(self, x: Tensor, batch: Tensor, num_graphs: int) -> native.Normalized | None:
+        """By the C++ kernels; None where they are not for such data."""
+        first = first_rows(batch, num_graphs)
+        if self.tolerance is None or first is None:
+            return None
+        tensors = x, self.weight, self.bias, self.alpha, self.phi, first, self.solver_totals
+        return native.normalize_graphs(*tensors, native.GraphOptions(self.eps, self.tolerance))
 
     def normalize_padded(self, x: Tensor, batch: Tensor, num_graphs: int) -> Normalized | None:
         """By few compiled passes.  Reads values, so for a CPU; None where values have to be scaled first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -134,9 +135,9 @@ def is_plain(tensor: Tensor) -> bool:
     return tensor.dtype == torch.float32 and tensor.is_contiguous()
 
 
-def array_of(tensors: list[Tensor]) -> Any:
+def array_of(tensors: Sequence[Tensor | None]) -> Any:
     """Their addresses, as an array in C."""
-    return (ctypes.c_void_p * len(tensors))(*(t.data_ptr() for t in tensors))
+    return (ctypes.c_void_p * len(tensors))(*addresses(*tensors))
 
 
 def addresses(*tensors: Tensor | None) -> list[int | None]:

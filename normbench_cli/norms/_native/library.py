@@ -48,15 +48,18 @@ def _load(command: str) -> ctypes.CDLL:
     kernels = ctypes.CDLL(str(_compiled(command)))
     pointer, whole, real = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
     shape = [ctypes.c_int64] * 3
-    forward, backward, standardize = (
-        getattr(kernels, f"normbench_{name}") for name in ("forward", "backward", "standardize")
-    )
+    names = "forward", "backward", "standardize", "graphs_forward", "graphs_backward"
+    forward, backward, standardize, of_graphs, gradient_of_graphs = (getattr(kernels, f"normbench_{n}") for n in names)
     forward.argtypes = shape + [whole] * 3 + [pointer] * 8 + [real] * 2 + [pointer] * 4 + [whole]
     forward.restype = ctypes.c_int64
     backward.argtypes = shape + [whole] * 4 + [pointer] * 10 + [whole]
     backward.restype = None
     standardize.argtypes = [*shape, whole] + [pointer] * 5 + [real] * 2 + [pointer, whole]
     standardize.restype = None
+    of_graphs.argtypes = shape[:2] + [pointer, whole] + [pointer] * 3 + [real] * 2 + [pointer] * 2 + [whole]
+    of_graphs.restype = whole
+    gradient_of_graphs.argtypes = shape[:2] + [pointer] + [whole] * 2 + [pointer] * 6 + [whole]
+    gradient_of_graphs.restype = None
     return kernels
 
 
@@ -75,9 +78,9 @@ def _compiled(command: str) -> Path:
 
 
 def _compile(command: str, target: Path) -> None:
-    source = str(Path(__file__).with_name("columns.cpp"))
+    sources = sorted(map(str, Path(__file__).parent.glob("*.cpp")))
     for flags in FOR_THIS_MACHINE:
-        arguments = [command, *FLAGS, *flags, source, "-o", str(target)]
+        arguments = [command, *FLAGS, *flags, *sources, "-o", str(target)]
         done = subprocess.run(arguments, capture_output=True, text=True, timeout=SECONDS)
         if done.returncode == 0:
             return
