@@ -50,7 +50,8 @@ def test_forward_and_backward_of_each_graph(phi: Any) -> None:
     leaves: list[Any] = [t.clone().requires_grad_() for t in (x, weight, bias, alpha)]
     learned = phi.clone().requires_grad_() if isinstance(phi, Tensor) else phi
     given = [learned] if isinstance(learned, Tensor) else []
-    normalized = graphs.normalize_graphs(*leaves, learned, first, totals, OPTIONS)
+    tensors: list[Any] = [*leaves, learned, first, totals, OPTIONS]
+    normalized = graphs.normalize_graphs(*tensors)
     assert normalized is not None
     assert torch.equal(normalized.y, y)
     dx, *gradients = torch.autograd.grad(normalized.y, [*leaves, *given], dy)
@@ -73,9 +74,9 @@ def test_forward_and_backward_of_each_graph(phi: Any) -> None:
             torch.full((1, 1, 1), float(n)).double(),
             padded.GraphOptions(None, OPTIONS.eps, 0, OPTIONS.tol),
         )
-        tensors: list[Any] = [dy[None, begin:end].double(), data[None], sizes, weight.double(), alpha.double(), power]
+        of_one: list[Any] = [dy[None, begin:end].double(), data[None], sizes, weight.double(), alpha.double(), power]
         options = options if power is not None else options._replace(phi=phi)
-        own, *of_parameters = padded.backward_pass(*tensors, *of_graph, options=options)
+        own, *of_parameters = padded.backward_pass(*of_one, *of_graph, options=options)
         torch.testing.assert_close(dx[begin:end].double(), own[0], rtol=2e-3, atol=2e-3 * float(scale.max()))
         sums = [a + b for a, b in zip(sums, of_parameters, strict=True)]
     for one, other in zip(gradients, sums, strict=False):
