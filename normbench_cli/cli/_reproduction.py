@@ -114,7 +114,8 @@ def announcement(plan: Plan) -> list[str]:
     if plan.due:
         lines[0] += f"; {len(plan.due)} are left, about {duration(plan.seconds)}, extrapolated from a few steps"
     if plan.scale.name == "short":
-        lines.append(f"schedules have {plan.scale.fraction:.4g} of the paper's length")
+        lengths = dict.fromkeys(str(length) for suite in plan.suites for length in plan.scale.lengths(suite))
+        lines.append(f"schedules: {', '.join(lengths) or 'none'}")
     for data, reason in plan.blocked.items():
         count = sum(job.config.data == data for job in plan.missing)
         lines.append(f"{count} {'run' if count == 1 else 'runs'} cannot be made: {reason}")
@@ -141,6 +142,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "suites": [suite.name for suite in plan.suites],
         "scale": plan.scale.name,
         "fraction": plan.scale.fraction,
+        "schedules": {suite.name: [str(length) for length in plan.scale.lengths(suite)] for suite in plan.suites},
         "runs": [
             {"id": job.run_id, "fingerprint": job.fingerprint, "status": job.status, "left": job.work}
             for job in plan.jobs

@@ -12,6 +12,12 @@ from normbench_cli.reporting.head import make_head
 from normbench_cli.reporting.reproduction.cells import Measured, measure_cells
 from normbench_cli.reporting.reproduction.compare import NO_NUMBER, compare, number
 from normbench_cli.reporting.reproduction.figures import make_figures
+from normbench_cli.reporting.reproduction.protocol import (
+    protocol_differences,
+    protocol_records,
+    protocol_table,
+    schedule_text,
+)
 from normbench_cli.reporting.reproduction.questions import (
     answer_records,
     answers_table,
@@ -32,17 +38,17 @@ from normbench_cli.suites.suite import Cell as SuiteCell
 
 SCALES = {
     "full": "the paper's protocol",
-    "short": "the paper's grid on a shortened schedule: {fraction:g} of its length",
+    "short": "the paper's grid on a shortened schedule",
     "smoke": "stand-ins for data and networks, a few steps: nothing here says anything about the paper",
 }
 SCALES_OF_A_QUESTION = {
     "full": "the settings of the suite",
-    "short": "the suite on a shortened schedule: {fraction:g} of its length",
+    "short": "the suite on a shortened schedule",
     "smoke": "stand-ins for data and networks, a few steps: nothing here answers the question",
 }
 SCALES_OF_NO_PAPER = {
     "full": "the settings as they are written",
-    "short": "a schedule that is shortened to {fraction:g} of its length",
+    "short": "a shortened schedule",
     "smoke": "stand-ins for data and networks, a few steps",
 }
 LONGEST_REMARK = 20  # characters; longer ones stand below the table, once
@@ -80,6 +86,8 @@ def make_document(
             blocks += [answers_table(asked[suite.name]), *question_figures(asked[suite.name], measured)]
     if judged:
         blocks.append(claims_table(judged, scale))
+    if differences := protocol_differences(suites, scale):
+        blocks.append(protocol_table(differences, scale))
     if found := still_open(suites, scale, recorded, times):
         blocks.append(open_table(found, devices))
     return Document(
@@ -88,9 +96,10 @@ def make_document(
         blocks=blocks,
         runs=run_details(store, ids) if details else {},
         records=[
-            *records_of(rows, scale, times),
+            *(record for suite in suites for record in records_of(suite, rows[suite.name], scale, times)),
             *claim_records(judged, scale),
             *answer_records(list(asked.values()), scale),
+            *protocol_records(differences, scale),
             *open_records(found, scale, devices),
         ],
     )
@@ -161,7 +170,7 @@ def published_text(published: Published | None) -> str:
 def notes_of(suite: Suite, scale: Scale, cells: Sequence[SuiteCell]) -> Iterator[str]:
     words = SCALES if suite.paper else SCALES_OF_NO_PAPER
     words = SCALES_OF_A_QUESTION if suite.question else words
-    yield f"Scale {scale.name}: {words[scale.name].format(fraction=scale.fraction)}."
+    yield f"Scale {scale.name}: {words[scale.name]}. {schedule_text(suite, scale)}."
     over = "folds (ddof=0)" if suite.over == "folds" else "seeds (ddof=1)"
     if suite.over == "seeds" and any(cell.sd for cell in cells):
         over = "seeds (ddof=1), of cross-validations over folds (ddof=0)"
