@@ -32,11 +32,8 @@ class Length(NamedTuple):
 
     def __str__(self) -> str:
         """300 of 30000 iterations"""
-        return (
-            f"{self.here} {self.unit}"
-            if self.paper in (None, self.here)
-            else f"{self.here} of {self.paper} {self.unit}"
-        )
+        of_paper = f" of {self.paper}" if self.paper not in (None, self.here) else ""
+        return f"{self.here}{of_paper} {self.unit}"
 
     @property
     def fraction(self) -> float | None:

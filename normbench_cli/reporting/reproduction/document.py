@@ -192,7 +192,7 @@ def judge_claims(
     claims = [claim for claim in all_claims() if set(claim.suites) <= names]
     if not claims:
         return []
-    metrics = sorted({name for claim in claims for name in (claim.metric, claim.other) if name})
+    metrics = sorted({name for claim in claims for name in (claim.metric, claim.other, claim.best_by) if name})
     frame = claims_frame(store, suites, recorded, metrics)
     judged = [(claim, judge(claim, frame[frame["suite"].isin(claim.suites)])) for claim in claims]
     if scale.name == "smoke":
