@@ -15,7 +15,7 @@ from normbench_cli.cli._progress import grid_progress
 from normbench_cli.cli._tables import duration
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, NormbenchError
 from normbench_cli.experiments.executors.choice import Choice
-from normbench_cli.experiments.reproduce import Plan, after, plan_reproduction, run_plan
+from normbench_cli.experiments.reproduce import Plan, after, plan_reproduction, recorded_plan, run_plan
 from normbench_cli.reporting.document import Document
 from normbench_cli.reporting.files import parse_formats, write_files
 from normbench_cli.reporting.reproduction.document import make_document
@@ -47,13 +47,15 @@ def run(
     out: Path,
     choice: Choice | None,
     common: Common,
+    *,
+    no_run: bool = False,
 ) -> int:
     """Run what is due, and print and write the verdict.  A report to which nothing was added is not written again."""
     paths.set_plot_cache()
     formats = parse_formats(form if form is not None else "" if common.json else "md")
     if formats:
         paths.ensure_writable(out, "--out")  # before hours of work, not after
-    plan = plan_reproduction(suites, scale, budget, common.db)
+    plan = (recorded_plan if no_run else plan_reproduction)(suites, scale, budget, common.db)
     for line in announcement(plan):
         hint(line, common.quiet)
     failed, left = dict[str, str](), [*plan.due, *plan.elsewhere]

@@ -26,7 +26,7 @@ def choose_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str |
     sized = [suite for suite in suites if not scale.is_fixed(suite)]
     fixed = seconds_for([suite for suite in suites if scale.is_fixed(suite)], scale)
     seconds, left = seconds_for(sized, scale), budget - fixed
-    fraction = next((one for one in FRACTIONS if one * seconds <= left), FRACTIONS[-1]) if sized else 1.0
+    fraction = next((one for one in FRACTIONS if one * seconds <= left), FRACTIONS[-1])
     chosen = replace(scale, fraction=fraction)
     if fraction * seconds > max(left, 0.0):
         chosen = replace(chosen, most_seeds=1)

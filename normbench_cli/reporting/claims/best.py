@@ -22,7 +22,7 @@ STAY = ("suite", "act", "objective")  # what a choice is made for, unless the gr
 
 
 def best_pairs(frame: pd.DataFrame, claim: Claim) -> tuple[pd.DataFrame, str]:
-    """Columns a and b, a row for each pair of equal seed and of the settings that stay; and what was chosen, as text."""
+    """Columns a and b, a row for each pair of equal seed and of the settings that stay; and the choice as text."""
     stay = [name for name in STAY if name in frame.columns and not any(name in group for group in claim.groups)]
     chosen = [best_of(frame, group, stay, claim) for group in claim.groups]
     keys = [*stay, "seed"]
