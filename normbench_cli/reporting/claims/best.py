@@ -54,7 +54,7 @@ def described(chosen: pd.DataFrame, frame: pd.DataFrame, stay: Sequence[str]) ->
     usual = {name: frame[name].mode(dropna=False).iloc[0] for name in varying}
     texts = []
     for _, run in chosen.drop_duplicates([*stay, *varying]).iterrows():
-        where = " ".join(str(run[name]) for name in stay)
+        where = " ".join(str(run[name]) for name in stay if frame[name].nunique() > 1 or name == "act")
         shown = (f"{name}={format_value(run[name])}" for name in varying if name != "norm" and run[name] != usual[name])
-        texts.append(" ".join([where, str(run["norm"]), *shown]))
+        texts.append(" ".join(filter(None, [where, str(run["norm"]), *shown])))
     return ", ".join(texts)

@@ -9,6 +9,7 @@ from normbench_cli.reporting.claims.frame import claims_frame
 from normbench_cli.reporting.claims.judgement import nothing
 from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
 from normbench_cli.reporting.head import make_head
+from normbench_cli.reporting.reproduction.along import figures_along
 from normbench_cli.reporting.reproduction.cells import Measured, measure_cells
 from normbench_cli.reporting.reproduction.compare import NO_NUMBER, compare, number
 from normbench_cli.reporting.reproduction.figures import make_figures
@@ -28,6 +29,7 @@ from normbench_cli.reporting.reproduction.questions import (
 from normbench_cli.reporting.reproduction.records import Row, claim_records, records_of
 from normbench_cli.reporting.reproduction.run_times import RunTimes, mean_time, run_times
 from normbench_cli.reporting.reproduction.still_open import open_records, open_table, still_open
+from normbench_cli.reporting.reproduction.wide import is_wide, wide_records, wide_table
 from normbench_cli.reporting.run_details import run_details
 from normbench_cli.store import Store
 from normbench_cli.store.metric_names import cautions
@@ -82,6 +84,7 @@ def make_document(
             blocks.append(verdict_paragraph(asked[suite.name]))
         blocks.append(suite_table(suite, scale, rows[suite.name], missing, times))
         blocks += make_figures(store, suite, recorded)
+        blocks += figures_along(suite, measured, schedule_text(suite, scale))
         if suite.name in asked:
             blocks += [answers_table(asked[suite.name]), *question_figures(asked[suite.name], measured)]
     if judged:
@@ -97,6 +100,7 @@ def make_document(
         runs=run_details(store, ids) if details else {},
         records=[
             *(record for suite in suites for record in records_of(suite, rows[suite.name], scale, times)),
+            *(one for suite in suites if is_wide(suite) for one in wide_records(suite, rows[suite.name], scale, times)),
             *claim_records(judged, scale),
             *answer_records(list(asked.values()), scale),
             *protocol_records(differences, scale),
@@ -115,7 +119,10 @@ def suite_table(
     suite: Suite, scale: Scale, rows: Sequence[Row], missing: Mapping[Place, str], times: RunTimes
 ) -> Table:
     place = ", ".join(filter(None, (suite.paper, suite.place)))
+    title = f"{suite.name}: {suite.title}" + (f" ({place})" if place else "")
     cells = [cell for cell, _, _ in rows]
+    if is_wide(suite):
+        return wide_table(suite, title, rows, times, list(notes_of(suite, scale, cells)))
     reasons = dict.fromkeys(reason for cell in cells for reason in reasons_of(suite, scale, cell, missing))
     sentences = [reason for reason in reasons if len(reason) > LONGEST_REMARK]
     remarks = {reason: f"not run ({number})" for number, reason in enumerate(sentences, start=1)}
@@ -125,7 +132,7 @@ def suite_table(
         for row in rows
     ]
     return Table(
-        title=f"{suite.name}: {suite.title}" + (f" ({place})" if place else ""),
+        title=title,
         columns=[COLUMNS[number] for number in shown],
         rows=[[cells[number] for number in shown] for cells in found],
         notes=[*notes_of(suite, scale, cells), *(f"{remark}: {reason}" for reason, remark in remarks.items())],

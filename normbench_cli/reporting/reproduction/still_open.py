@@ -1,14 +1,14 @@
 """What would settle what is open: the runs of the paper's protocol that are not recorded, and the hours that they take.
 
 The hours are the run times of recorded runs of the same network, data and norm (or of any norm, where that one has
-none), in proportion to the length of the schedule.
+none), in proportion to the length of the schedule; their median, because a run that waited for others took longer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import median
 from typing import Any
 
 from normbench_cli.config import RunConfig
@@ -18,6 +18,7 @@ from normbench_cli.suites import Place, Scale, Suite
 from normbench_cli.suites.scales import paper_config
 
 COLUMNS = ("suite", "row", "columns", "runs", "hours")
+ALL = "all of these"
 Rates = Mapping[tuple[str, ...], float]  # network, data, unit of length and perhaps norm -> seconds an epoch or step
 
 
@@ -73,7 +74,7 @@ def rates_of(suites: Iterable[Suite], scale: Scale, recorded: Mapping[Place, str
                     config = scale.config(suite, cell, seed)
                     for key in keys(config):
                         found.setdefault(key, []).append(times[run] / length_of(config))
-    return {key: fmean(values) for key, values in found.items()}
+    return {key: median(values) for key, values in found.items()}
 
 
 def keys(config: RunConfig) -> list[tuple[str, ...]]:
@@ -99,21 +100,29 @@ def open_table(found: Sequence[Open], devices: Sequence[str]) -> Table:
             Cell(str(one.runs), one.runs),
             Cell("-" if one.hours is None else f"{one.hours:.1f}", one.hours),
         ]
-        for one in found
+        for one in with_total(found)
     ]
     notes = [
         "The runs of the paper's protocol that are not recorded. A run that several rows share stands in the first."
     ]
     if any(one.hours is not None for one in found):
         on = f" on {', '.join(devices)}" if devices else ""
-        notes.append(f"Hours{on}, in proportion to the run times of recorded runs of the same network and data.")
+        notes.append(f"Hours{on}, in proportion to the median run time of recorded runs of the same network and data.")
     if any(one.hours is None for one in found):
         notes.append("- : no run of the same network and data is recorded.")
     return Table("What would settle what is open", COLUMNS, rows, notes, keys=2)
 
 
+def with_total(found: Sequence[Open]) -> list[Open]:
+    """All of them, and their sum; its hours are those that are known."""
+    if len(found) < 2:
+        return list(found)
+    known = [one.hours for one in found if one.hours is not None]
+    return [*found, Open(ALL, "", (), sum(one.runs for one in found), sum(known) if known else None)]
+
+
 def open_records(found: Sequence[Open], scale: Scale, devices: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for one in found:
+    for one in with_total(found):
         yield {
             "suite": one.suite,
             "row": one.row,
