@@ -64,7 +64,7 @@ def run(
             failed = run_plan(plan, common.db, on_event, choice)
     plan = after(plan, common.db)
     missing = plan.reasons(failed)
-    if missing and not plan.recorded:
+    if missing and not plan.recorded and not no_run:
         raise NothingRun(f"no cell could be run: {next(iter(missing.values()))}", "see --dry-run")
     with Store.open(common.db, write=False) as store:
         document = make_document(store, suites, plan.scale, plan.recorded, missing, details="html" in formats)
@@ -75,6 +75,8 @@ def run(
             hint(f"written: {line}", common.quiet)
     elif formats:
         hint(f"nothing new: {out / stem} stays as it is (--format writes it again)", common.quiet)
+    if not plan.recorded:
+        return EXIT_NOTHING_MEASURED
     return EXIT_INCOMPLETE if missing else EXIT_OK
 
 

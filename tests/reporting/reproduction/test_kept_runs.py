@@ -45,9 +45,12 @@ def rows_of(tmp_path: Path, out: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("#")]
 
 
-def test_nothing_recorded_can_be_shown_without_a_run(normbench: RunCommand, study: Path) -> None:
-    ended = normbench("reproduce", "study.toml", "--no-run")
-    assert (ended.code, "no cell could be run: not run" in ended.err) == (4, True)
+def test_what_is_not_recorded_can_be_shown_without_a_run(normbench: RunCommand, study: Path, tmp_path: Path) -> None:
+    assert normbench("db", "upgrade").code == 0
+    ended = normbench("reproduce", "study.toml", "--scale", "full", "--no-run", "--format", "md,csv", "--out", "shown")
+    assert (ended.code, "0 of 4 runs are recorded" in ended.err) == (4, True)
+    page = (tmp_path / "shown" / "reproduce-study-full.md").read_text()
+    assert "What would settle what is open" in page
 
 
 @pytest.mark.slow
