@@ -91,9 +91,10 @@ def stem_of(suites: Sequence[Suite], scale: Scale) -> str:
 
 def show(document: Document, plan: Plan, missing: Mapping[Place, str], common: Common) -> None:
     if common.json:
-        claims, answers, open_runs, cells = parted(document.records, "claim", "answer", "open_runs")
+        kinds = ("claim", "answer", "open_runs", "setting", "seconds_of_row", "text")
+        claims, answers, open_runs, differences, _, _, cells = parted(document.records, *kinds)
         told = {"missing": missing_json(missing), "cells": cells, "claims": claims, "answers": answers}
-        print_json(plan_json(plan) | told | {"open": open_runs})
+        print_json(plan_json(plan) | told | {"differences": differences, "open": open_runs})
         return
     print_document(document)
     for reason, count in Counter(missing.values()).items():

@@ -28,7 +28,7 @@ from normbench_cli.reporting.reproduction.questions import (
 )
 from normbench_cli.reporting.reproduction.records import Row, claim_records, records_of
 from normbench_cli.reporting.reproduction.run_times import RunTimes, mean_time, run_times
-from normbench_cli.reporting.reproduction.still_open import open_records, open_table, still_open
+from normbench_cli.reporting.reproduction.still_open import open_records, open_table, recorded_rates, still_open
 from normbench_cli.reporting.reproduction.wide import is_wide, wide_records, wide_table
 from normbench_cli.reporting.run_details import run_details
 from normbench_cli.store import Store
@@ -75,7 +75,7 @@ def make_document(
     ids = list(dict.fromkeys(recorded.values()))
     frame = runs_frame(store)
     times = run_times(frame[frame["id"].isin(ids)])
-    facts = environment_facts(store, ids)
+    facts = environment_facts(store, ids or frame["id"].tolist())  # hours may be those of other suites' runs
     devices = sorted({str(one["device_name"]) for one in facts if one.get("device_name")})
     blocks: list[Table | Figure | Paragraph] = []
     asked = {suite.name: ask(store, suite, scale, recorded, measured) for suite in suites if suite.question}
@@ -91,11 +91,11 @@ def make_document(
         blocks.append(claims_table(judged, scale))
     if differences := protocol_differences(suites, scale):
         blocks.append(protocol_table(differences, scale))
-    if found := still_open(suites, scale, recorded, times):
+    if found := still_open(suites, scale, recorded, times, recorded_rates(frame)):
         blocks.append(open_table(found, devices))
     return Document(
         title="Reproduction: " + ", ".join(suite.name for suite in suites),
-        head=make_head(store, frame[frame["id"].isin(ids)]) if ids else {},
+        head=make_head(store, frame[frame["id"].isin(ids)]),
         blocks=blocks,
         runs=run_details(store, ids) if details else {},
         records=[
@@ -105,8 +105,15 @@ def make_document(
             *answer_records(list(asked.values()), scale),
             *protocol_records(differences, scale),
             *open_records(found, scale, devices),
+            *({"scale": scale.name, "text": text} for text in texts_of(blocks)),
         ],
     )
+
+
+def texts_of(blocks: Sequence[Table | Figure | Paragraph]) -> list[str]:
+    """The sentences beside tables and figures, each once."""
+    texts = [[block.text] if isinstance(block, Paragraph) else block.notes for block in blocks]
+    return list(dict.fromkeys(text for part in texts for text in part))
 
 
 def compared_rows(suite: Suite, measured: Mapping[tuple[str, str, str], Measured]) -> Iterator[Row]:

@@ -32,7 +32,8 @@ def schedule_text(suite: Suite, scale: Scale) -> str:
     """300 of 30000 iterations, 1 of 2 seeds"""
     lengths = [str(length) for length in scale.lengths(suite)]
     seeds, all_seeds = len(scale.seeds_of(suite)), len(suite.seeds)
-    return ", ".join([*lengths, f"{seeds} of {all_seeds} seeds" if seeds != all_seeds else f"{seeds} seeds"])
+    counted = f"{seeds} of {all_seeds}" if seeds != all_seeds else str(seeds)
+    return ", ".join([*lengths, f"{counted} {'seed' if all_seeds == 1 else 'seeds'}"])
 
 
 def protocol_differences(suites: Sequence[Suite], scale: Scale) -> list[Difference]:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+import pandas as pd
+
 from normbench_cli.config import RunConfig
 from normbench_cli.reporting.document import Cell, Table
-from normbench_cli.reporting.reproduction.run_times import RunTimes
+from normbench_cli.reporting.reproduction.run_times import RunTimes, run_times
 from normbench_cli.suites import Place, Scale, Suite
 from normbench_cli.suites.scales import paper_config
 
@@ -33,9 +35,15 @@ class Open:
     hours: float | None
 
 
-def still_open(suites: Sequence[Suite], scale: Scale, recorded: Mapping[Place, str], times: RunTimes) -> list[Open]:
-    """A run that several rows share is counted in the first of them."""
-    rates, counted = rates_of(suites, scale, recorded, times), set[str]()
+def still_open(
+    suites: Sequence[Suite],
+    scale: Scale,
+    recorded: Mapping[Place, str],
+    times: RunTimes,
+    elsewhere: Rates | None = None,
+) -> list[Open]:
+    """A run that several rows share is counted in the first of them.  elsewhere: rates of runs of other suites."""
+    rates, counted = {**(elsewhere or {}), **rates_of(suites, scale, recorded, times)}, set[str]()
     return [
         found
         for suite in suites
@@ -47,7 +55,8 @@ def still_open(suites: Sequence[Suite], scale: Scale, recorded: Mapping[Place, s
 def open_row(
     suite: Suite, row: str, scale: Scale, recorded: Mapping[Place, str], rates: Rates, counted: set[str]
 ) -> Iterator[Open]:
-    columns, seconds = dict[str, None](), list[float | None]()
+    """A row's runs of which the time is known, and those of which it is not."""
+    known, unknown = dict[str, list[float]](), dict[str, list[float]]()
     for cell in suite.cells:
         if cell.row != row or cell.is_of_data:
             continue
@@ -56,12 +65,12 @@ def open_row(
             is_done = Place(suite.name, row, cell.column, seed) in recorded and scale.config(suite, cell, seed) == paper
             if not is_done and paper.fingerprint() not in counted:
                 counted.add(paper.fingerprint())
-                columns[cell.column] = None
-                seconds.append(seconds_of(paper, rates))
-    known = [value for value in seconds if value is not None]
-    if seconds:
-        hours = sum(known) / 3600 if len(known) == len(seconds) else None
-        yield Open(suite.name, row, tuple(columns), len(seconds), hours)
+                seconds = seconds_of(paper, rates)
+                group = unknown if seconds is None else known
+                group.setdefault(cell.column, []).append(seconds or 0.0)
+    for group in filter(None, (known, unknown)):
+        hours = sum(map(sum, group.values())) / 3600 if group is known else None
+        yield Open(suite.name, row, tuple(group), sum(map(len, group.values())), hours)
 
 
 def rates_of(suites: Iterable[Suite], scale: Scale, recorded: Mapping[Place, str], times: RunTimes) -> Rates:
@@ -74,6 +83,22 @@ def rates_of(suites: Iterable[Suite], scale: Scale, recorded: Mapping[Place, str
                     config = scale.config(suite, cell, seed)
                     for key in keys(config):
                         found.setdefault(key, []).append(times[run] / length_of(config))
+    return {key: median(values) for key, values in found.items()}
+
+
+def recorded_rates(runs: pd.DataFrame) -> Rates:
+    """Of all finished trainings of a database."""
+    if runs.empty:
+        return {}
+    found: dict[tuple[str, ...], list[float]] = {}
+    trained = runs[(runs["kind"] == "train") & (runs["status"] == "finished")]
+    times = run_times(trained)
+    for run_id, config in zip(trained["id"], trained["config"], strict=True):
+        length = config.get("iterations") or config.get("epochs")
+        if run_id in times and length:
+            alike = (config["model"], config["data"], "steps" if config.get("iterations") else "epochs")
+            for key in ((*alike, config["norm"]), alike):
+                found.setdefault(key, []).append(times[run_id] / length)
     return {key: median(values) for key, values in found.items()}
 
 
