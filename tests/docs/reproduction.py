@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from pathlib import Path
 from statistics import fmean
@@ -14,7 +15,8 @@ GRAPHS = FOLDER / "reproduce-augnorm-graph-full.csv"
 SUITE, LONGER = "popnorm-setting/resnet20", "popnorm-setting/resnet20-weights"
 WEIGHTS = ("base", "init", "xavier")  # how the rows begin that vary nothing but the initial weights
 NORMS = ("BatchNorm", "POP-Norm")
-Row = dict[str, str]
+WIDTH = 118  # characters of a line
+LEAST_GAIN = 6  # points: the least that "about 8" is read as, as in the suites' claims
 
 
 def pages_table() -> str:
@@ -39,28 +41,50 @@ def page_line(path: Path) -> str:
 
 def weights_finding() -> str:
     """How far the initial weights move the accuracy, and how far the norm does with equal weights."""
+    spans, gains = over_weights()
+    least = min(max(values) - min(values) for values in spans.values())
+    more = "more" if least > abs(fmean(gains)) else "less"
+    return textwrap.fill(
+        f"**The initial weights, which the paper does not state, move the accuracy {more} than the norm does.** "
+        f"ResNet-20 with sigmoid, {conditions(SUITE)}: over {len(gains)} initial weights the test accuracy goes "
+        f"{range_of(spans['BatchNorm'])} with BatchNorm and {range_of(spans['POP-Norm'])} with POP-Norm. With equal "
+        f"weights POP-Norm differs by {fmean(gains):+.1f} points on average ({min(gains):+.1f} to {max(gains):+.1f}).",
+        WIDTH,
+    )
+
+
+def readme_finding() -> str:
+    """The same for the README."""
+    spans, gains = over_weights()
+    return textwrap.fill(
+        "**Do the papers' numbers come back?** [So far](reports/reproduction/README.md): with sigmoid the "
+        "[initial weights](normbench_cli/docs/initial-weights.md) take POP-Norm "
+        f"{range_of(spans['POP-Norm'])}, BatchNorm {range_of(spans['BatchNorm'])}; at equal weights they are "
+        f"{fmean(gains):+.1f} points apart (ResNet-20, CIFAR-10, {conditions(SUITE)}).",
+        WIDTH,
+    )
+
+
+def over_weights() -> tuple[dict[str, list[float]], list[float]]:
+    """By norm the test accuracies with sigmoid over the initial weights that both have, and POP-Norm's gains."""
     scores = {norm: by_weights(norm) for norm in NORMS}
     shared = [weights for weights in scores["BatchNorm"] if weights in scores["POP-Norm"]]
     spans = {norm: [found[weights] for weights in shared] for norm, found in scores.items()}
-    gains = [pop - batch for batch, pop in zip(spans["BatchNorm"], spans["POP-Norm"], strict=True)]
-    ranges = {norm: f"from {min(values):.1f} to {max(values):.1f} %" for norm, values in spans.items()}
-    least = min(max(values) - min(values) for values in spans.values())
-    more = "more" if least > abs(fmean(gains)) else "less"
-    return (
-        f"**The initial weights, which the paper does not state, move the accuracy {more} than the norm does.** "
-        f"ResNet-20 with sigmoid, {conditions(SUITE)}: over {len(shared)} initial weights the test accuracy goes\n"
-        f"{ranges['BatchNorm']} with BatchNorm and {ranges['POP-Norm']} with POP-Norm; with equal weights POP-Norm is "
-        f"{fmean(gains):+.1f} points\nabove on average ({min(gains):+.1f} to {max(gains):+.1f})."
-    )
+    return spans, [pop - batch for batch, pop in zip(spans["BatchNorm"], spans["POP-Norm"], strict=True)]
+
+
+def range_of(values: list[float]) -> str:
+    return f"from {min(values):.1f} to {max(values):.1f} %"
 
 
 def best_finding() -> str:
     """Each norm at its best, chosen by the validation accuracy, on both schedules."""
     lines = [line for suite in (SUITE, LONGER) if (line := best_of(suite))]
-    return (
+    head = (
         "**With sigmoid and each norm at its best by validation accuracy, the paper's gain of about 8 points is "
-        f"{'not ' if all(gain < 6 for _, gain in lines) else ''}seen.**\n" + "\n".join(text for text, _ in lines)
+        f"{'not seen' if all(gain < LEAST_GAIN for _, gain in lines) else 'seen'} on these schedules.**"
     )
+    return textwrap.fill(" ".join([head, *(text for text, _ in lines)]), WIDTH)
 
 
 def best_of(suite: str) -> tuple[str, float] | None:
@@ -87,10 +111,11 @@ def graph_finding() -> str:
         return "On MUTAG nothing is recorded yet."
     pairs = [f"{row['row']} {float(row['ours']):.1f} ({float(row['published']):.1f})" for row in rows]
     far = max(abs(float(row["difference"])) for row in rows)
-    return (
+    return textwrap.fill(
         f"**On MUTAG the paper's scores come back within {far:.1f} points**, {rows[0]['schedule']}, "
-        f"n={rows[0]['n']} folds, ours (published): {'; '.join(pairs)}.\nThe sd over folds is "
-        f"{min(float(row['sd']) for row in rows):.1f} points or more, so one seed ranks none of them."
+        f"n={rows[0]['n']} folds, ours (published): {'; '.join(pairs)}. The sd over folds is "
+        f"{min(float(row['sd']) for row in rows):.1f} points or more, so one seed ranks none of them.",
+        WIDTH,
     )
 
 
