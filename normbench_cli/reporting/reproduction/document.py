@@ -226,5 +226,8 @@ def claims_table(judged: Sequence[tuple[Claim, Judgement]], scale: Scale) -> Tab
         for claim, found in judged
     ]
     notes = [f"{claim.text} {claim.remark}" for claim, _ in judged if claim.remark]
-    head = f"Computed from the recorded runs alone, at scale {scale.name}; the numbers are fractions, not per cent."
+    head = (
+        f"Computed from the recorded runs alone, on the schedules of scale {scale.name}, so a verdict is about these; the "
+        "numbers are fractions, not per cent."
+    )
     return Table("Claims", CLAIM_COLUMNS, rows, [head, *notes])

@@ -31,7 +31,11 @@ def wide_table(suite: Suite, title: str, rows: Sequence[Row], times: RunTimes, n
         title=title,
         columns=("row", *suite.columns, "n", "s a run"),
         rows=[line_of(row, parts, suite, times) for row, parts in shown.items()],
-        notes=[*notes, "n: runs of each number; s a run: seconds, the mean over a line's runs.", *more],
+        notes=[
+            *notes,
+            "n: runs of each number; s a run: seconds from begin to end, waiting included, the mean over a line's runs.",
+            *more,
+        ],
     )
 
 
