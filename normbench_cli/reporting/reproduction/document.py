@@ -227,7 +227,7 @@ def claims_table(judged: Sequence[tuple[Claim, Judgement]], scale: Scale) -> Tab
     ]
     notes = [f"{claim.text} {claim.remark}" for claim, _ in judged if claim.remark]
     head = (
-        f"Computed from the recorded runs alone, on the schedules of scale {scale.name}, so a verdict is about these; the "
-        "numbers are fractions, not per cent."
+        f"Computed from the recorded runs alone, on the schedules of scale {scale.name}, so a verdict is about "
+        "these; the numbers are fractions, not per cent."
     )
     return Table("Claims", CLAIM_COLUMNS, rows, [head, *notes])

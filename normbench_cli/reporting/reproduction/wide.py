@@ -33,7 +33,7 @@ def wide_table(suite: Suite, title: str, rows: Sequence[Row], times: RunTimes, n
         rows=[line_of(row, parts, suite, times) for row, parts in shown.items()],
         notes=[
             *notes,
-            "n: runs of each number; s a run: seconds from begin to end, waiting included, the mean over a line's runs.",
+            "n: runs of each number; s a run: seconds from begin to end, with waiting, the mean over a line's runs.",
             *more,
         ],
     )
