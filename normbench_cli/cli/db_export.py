@@ -24,12 +24,11 @@ def export(
     common: Common,
 ) -> int:
     """Write every table as a file, and a manifest.json that says what they are; exit code 5 if something damaged was
-    left out. With --where: these runs alone, without nights. --format sqlite: one small database, for `db merge`.
+    left out. With --where: these runs alone, without nights. --format sqlite: one small file for `db merge`.
 
     Examples:
       normbench db export results --format parquet
-      normbench db export popnorm --where norm=popnorm --series
-      normbench db export kept --format sqlite
+      normbench db export kept --format sqlite --where norm=popnorm --series
     """
     if len(dest.parts) > 1 and dest.parts[0].endswith(":"):
         raise UsageError(f"{dest} is not a folder", "tables are exported to files: give the name of a new folder")

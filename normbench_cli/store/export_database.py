@@ -1,10 +1,12 @@
-"""A new SQLite file with the runs of a database, or some of them: small, whole, and merged elsewhere by `db merge`.
+"""A new SQLite file with the runs of a database, or some of them: compressed, and merged elsewhere by `db merge`.
 
 Folders of the machine mean nothing elsewhere, so of a recorded path only the last part is kept.
 """
 
 from __future__ import annotations
 
+import lzma
+import shutil
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -12,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import delete
 
+from normbench_cli.errors import DatabaseError
 from normbench_cli.store._merge.contents import SAMPLES, Contents, read_contents
 from normbench_cli.store._merge.merge_rows import Merger
 from normbench_cli.store._merge.merged import Merged
@@ -20,12 +23,12 @@ from normbench_cli.store.rows import Row
 from normbench_cli.store.sqlite_file import connect
 from normbench_cli.store.store import Store
 
-NAME = "normbench.db"  # as in a home, so that `db merge FOLDER` finds it
+NAME = "normbench.db.xz"  # `db merge FOLDER` finds it
 
 
 def export_database(store: Store, folder: Path, run_ids: list[str] | None, *, series: bool) -> int:
     """Write the file; how many runs are in it.  run_ids: these alone, without nights; None: everything."""
-    path, done = folder.absolute() / NAME, Merged(store.location.shown)
+    path, done = folder.absolute() / "normbench.db", Merged(store.location.shown)
     with store.reading() as theirs, Store.open(str(path), sweep=False) as target:
         source = portable(read_contents(theirs))
         with target.writing(alone=True) as session:
@@ -41,7 +44,27 @@ def export_database(store: Store, folder: Path, run_ids: list[str] | None, *, se
     with closing(connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
         connection.execute("VACUUM")
+    compress(path, folder / NAME)
     return len(done.added)
+
+
+def compress(path: Path, compressed: Path) -> None:
+    """Replace a file by its compressed form."""
+    with path.open("rb") as source, lzma.open(compressed, "wb", preset=9) as target:
+        shutil.copyfileobj(source, target)
+    path.unlink()
+
+
+def decompress(compressed: Path, path: Path) -> Path:
+    """The database that is in a compressed file, as a file of its own."""
+    try:
+        with lzma.open(compressed) as source, path.open("wb") as target:
+            shutil.copyfileobj(source, target)
+    except (lzma.LZMAError, EOFError) as error:
+        raise DatabaseError(
+            f"{compressed} is damaged: {error}", "export it again with `normbench db export`"
+        ) from error
+    return path
 
 
 def only(contents: Contents, run_ids: list[str]) -> Contents:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import lzma
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from normbench_cli.errors import DatabaseError
 from normbench_cli.store import Store
 from normbench_cli.store.export import export
+from normbench_cli.store.export_database import NAME, decompress
 from normbench_cli.store.filter import parse_where
 from normbench_cli.store.merge import merge
 from normbench_cli.store.queries import runs_frame, series
@@ -46,7 +49,7 @@ def test_it_is_one_file_without_the_machines_folders_that_brings_everything_back
 ) -> None:
     folder = exported(tmp_path / "kept")
     (file,) = folder.iterdir()
-    assert b"/folder/of/mine" not in file.read_bytes()
+    assert b"/folder/of/mine" not in lzma.decompress(file.read_bytes())
     with merged(folder, tmp_path) as store:
         assert sorted(runs_frame(store)["id"]) == sorted(recorded)
         assert store.latest_metrics(recorded[0]) == {"test/accuracy": 0.5}
@@ -59,9 +62,18 @@ def test_some_runs_come_with_their_environment_alone_and_series_only_if_asked_fo
     recorded: list[str], tmp_path: Path
 ) -> None:
     folder = exported(tmp_path / "kept", "norm=popnorm", series=False)
-    with closing(sqlite3.connect(folder / "normbench.db")) as connection:
+    decompress(folder / NAME, tmp_path / "whole.db")
+    with closing(sqlite3.connect(tmp_path / "whole.db")) as connection:
         counts = {
             table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
             for table in ("runs", "environments", "metrics", "samples")
         }
     assert counts == {"runs": 1, "environments": 1, "metrics": 1, "samples": 0}
+
+
+def test_a_damaged_file_is_named_and_nothing_is_left_behind(recorded: list[str], tmp_path: Path) -> None:
+    file = exported(tmp_path / "kept") / NAME
+    file.write_bytes(file.read_bytes()[:-40])
+    with pytest.raises(DatabaseError, match=r"normbench\.db\.xz is damaged"):
+        merged(file.parent, tmp_path)
+    assert not list(tmp_path.glob(".merging-*"))
