@@ -40,21 +40,19 @@ def merge(store: Store, others: Sequence[str], *, with_checkpoints: bool = False
     folders: dict[str, str] = {}
     done: list[Merged] = []
     with ExitStack() as stack:
-        beside = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".merging-", dir=folder_of(store))))
         named = [home_database(text) for text in others]
-        places = [parse_location(whole(text, beside / str(number))) for number, text in enumerate(named)]
-        shown = [parse_location(text).shown for text in named]
+        places = [parse_location(whole(text, store, stack)) for text in named]
         sources = [stack.enter_context(opened(place, store)) for place in places]
         contents = [stack.enter_context(read(source)) for source in sources]
         with store.writing(alone=True) as session:
-            for name, source in zip(shown, contents, strict=True):
+            for text, source in zip(named, contents, strict=True):
                 target = read_contents(session)
                 if target.left_out:
                     name, problem = next(iter(target.left_out.items()))
                     raise DatabaseError(
                         f"{store.location}: {name}: {problem}", "mend it with `normbench db check --repair`"
                     )
-                merged = Merged(name, left_out=dict(source.left_out))
+                merged = Merged(parse_location(text).shown, left_out=dict(source.left_out))
                 moved = Merger(target, source, merged).merge()
                 folders = moved | {old: moved.get(new, new) for old, new in folders.items()}
                 done.append(merged)
@@ -87,9 +85,12 @@ def home_database(text: str) -> str:
         return text
 
 
-def whole(text: str, copy: Path) -> str:
-    """A database, or of an exported one its decompressed copy."""
-    return str(decompress(Path(text), copy)) if text.endswith(Path(EXPORTED).suffix) and Path(text).is_file() else text
+def whole(text: str, store: Store, stack: ExitStack) -> str:
+    """A database, or of an exported one a decompressed copy, which is removed with the stack."""
+    if not text.endswith(Path(EXPORTED).suffix) or not Path(text).is_file():
+        return text
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=".merging-", dir=folder_of(store)))
+    return str(decompress(Path(text), Path(folder) / DATABASE))
 
 
 def folder_of(store: Store) -> Path:
