@@ -35,7 +35,7 @@ def best_pairs(frame: pd.DataFrame, claim: Claim) -> tuple[pd.DataFrame, str]:
 
 
 def best_of(frame: pd.DataFrame, group: Settings, stay: Sequence[str], claim: Claim) -> pd.DataFrame:
-    """The runs of a group with the settings that were best, for each value of what stays."""
+    """The runs of a group with the settings that were best, for each value of what stays; of how many (`choices`)."""
     runs = accepts(frame, group)
     settings = [name for name in IDENTITY if name in runs.columns and name != "seed"]
     runs = runs.assign(settings=[str(tuple(row)) for row in runs[settings].itertuples(index=False)])
@@ -43,12 +43,13 @@ def best_of(frame: pd.DataFrame, group: Settings, stay: Sequence[str], claim: Cl
     choosing = runs[runs["metric"] == claim.best_by].astype({"value": float}).dropna(subset="value")
     means = choosing.groupby([*stay, "settings"], sort=False)["value"].mean().reset_index()
     means = means.sort_values("value", ascending=higher_is_better(claim.best_by) is False)
-    best = means.drop_duplicates(list(stay))[[*stay, "settings"]]
+    choices = means.groupby(list(stay), sort=False)["settings"].transform("size") if len(means) else 0
+    best = means.assign(choices=choices).drop_duplicates(list(stay))[[*stay, "settings", "choices"]]
     return values.merge(best, on=[*stay, "settings"])
 
 
 def described(chosen: pd.DataFrame, frame: pd.DataFrame, stay: Sequence[str]) -> str:
-    """sigmoid popnorm init_gain=3: the settings that vary over all runs, where the chosen ones are not the usual."""
+    """sigmoid popnorm init_gain=3, best of 5: the settings that vary over all runs, where the chosen ones are not the usual."""
     names = [name for name in IDENTITY if name in frame.columns and name not in ("seed", *stay)]
     varying = [name for name in names if frame[name].nunique(dropna=False) > 1]
     usual = {name: frame[name].mode(dropna=False).iloc[0] for name in varying}
@@ -56,5 +57,5 @@ def described(chosen: pd.DataFrame, frame: pd.DataFrame, stay: Sequence[str]) ->
     for _, run in chosen.drop_duplicates([*stay, *varying]).iterrows():
         where = " ".join(str(run[name]) for name in stay if frame[name].nunique() > 1 or name == "act")
         shown = (f"{name}={format_value(run[name])}" for name in varying if name != "norm" and run[name] != usual[name])
-        texts.append(" ".join(filter(None, [where, str(run["norm"]), *shown])))
-    return ", ".join(texts)
+        texts.append(" ".join(filter(None, [where, str(run["norm"]), *shown])) + f", best of {run['choices']}")
+    return "; ".join(texts)

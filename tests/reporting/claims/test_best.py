@@ -51,7 +51,7 @@ def test_each_group_is_compared_at_the_settings_that_validation_chooses() -> Non
     found = judge(claim("difference", least=0.06, most=0.10), frame())
     assert (found.verdict, found.n) == ("holds", len(SEEDS))  # 0.78 - 0.70, not 0.90 - 0.50
     assert "difference +0.08" in found.test
-    assert "(sigmoid popnorm init_gain=3" in found.test
+    assert "(sigmoid popnorm init_gain=3, best of 2" in found.test
     assert "; sigmoid batchnorm init_gain=6" in found.test
 
 
