@@ -93,7 +93,8 @@ def best_of(suite: str) -> tuple[str, float] | None:
     if any(found is None for found in chosen.values()):
         return None
     test = {norm: scores(suite, "Sigmoid/test")[f"{row}: {norm}"] for norm, row in chosen.items()}
-    texts = [f"{norm} {test[norm]:.1f} % ({row})" for norm, row in chosen.items()]
+    counts = {norm: sum(row.endswith(f": {norm}") for row in scores(suite, "Sigmoid/validation")) for norm in NORMS}
+    texts = [f"{norm} {test[norm]:.1f} % ({row}, best of {counts[norm]})" for norm, row in chosen.items()]
     gain = test["POP-Norm"] - test["BatchNorm"]
     return f"After {conditions(suite)}: {', '.join(texts)}, {gain:+.1f} points.", gain
 

@@ -49,7 +49,7 @@ def best_of(frame: pd.DataFrame, group: Settings, stay: Sequence[str], claim: Cl
 
 
 def described(chosen: pd.DataFrame, frame: pd.DataFrame, stay: Sequence[str]) -> str:
-    """sigmoid popnorm init_gain=3, best of 5: the settings that vary over all runs, where the chosen ones are not the usual."""
+    """sigmoid popnorm init_gain=3, best of 5: of the settings that vary over all runs those that are not the usual."""
     names = [name for name in IDENTITY if name in frame.columns and name not in ("seed", *stay)]
     varying = [name for name in names if frame[name].nunique(dropna=False) > 1]
     usual = {name: frame[name].mode(dropna=False).iloc[0] for name in varying}
