@@ -20,6 +20,7 @@ HELP: dict[tuple[str, ...], CommandResult] = {}  # of the commands that pages na
 PAGES = [
     ROOT / "README.md",
     ROOT / ".github" / "CONTRIBUTING.md",
+    ROOT / "reports" / "reproduction" / "README.md",
     *sorted((ROOT / "normbench_cli").rglob("*.md")),
 ]
 
@@ -28,6 +29,7 @@ PAGES = [
     "page",
     [
         "README.md",
+        "reports/reproduction/README.md",
         *(f"normbench_cli/docs/{name}.md" for name in ("components", "initial-weights", "questions", "cost")),
     ],
 )

@@ -15,7 +15,7 @@ from normbench_cli.cli._progress import grid_progress
 from normbench_cli.cli._tables import duration
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, NormbenchError
 from normbench_cli.experiments.executors.choice import Choice
-from normbench_cli.experiments.reproduce import Plan, after, plan_reproduction, run_plan
+from normbench_cli.experiments.reproduce import Plan, after, plan_reproduction, recorded_plan, run_plan
 from normbench_cli.reporting.document import Document
 from normbench_cli.reporting.files import parse_formats, write_files
 from normbench_cli.reporting.reproduction.document import make_document
@@ -47,13 +47,15 @@ def run(
     out: Path,
     choice: Choice | None,
     common: Common,
+    *,
+    no_run: bool = False,
 ) -> int:
     """Run what is due, and print and write the verdict.  A report to which nothing was added is not written again."""
     paths.set_plot_cache()
     formats = parse_formats(form if form is not None else "" if common.json else "md")
     if formats:
         paths.ensure_writable(out, "--out")  # before hours of work, not after
-    plan = plan_reproduction(suites, scale, budget, common.db)
+    plan = (recorded_plan if no_run else plan_reproduction)(suites, scale, budget, common.db)
     for line in announcement(plan):
         hint(line, common.quiet)
     failed, left = dict[str, str](), [*plan.due, *plan.elsewhere]
@@ -62,7 +64,7 @@ def run(
             failed = run_plan(plan, common.db, on_event, choice)
     plan = after(plan, common.db)
     missing = plan.reasons(failed)
-    if missing and not plan.recorded:
+    if missing and not plan.recorded and not no_run:
         raise NothingRun(f"no cell could be run: {next(iter(missing.values()))}", "see --dry-run")
     with Store.open(common.db, write=False) as store:
         document = make_document(store, suites, plan.scale, plan.recorded, missing, details="html" in formats)
@@ -73,6 +75,8 @@ def run(
             hint(f"written: {line}", common.quiet)
     elif formats:
         hint(f"nothing new: {out / stem} stays as it is (--format writes it again)", common.quiet)
+    if not plan.recorded:
+        return EXIT_NOTHING_MEASURED
     return EXIT_INCOMPLETE if missing else EXIT_OK
 
 
@@ -87,9 +91,10 @@ def stem_of(suites: Sequence[Suite], scale: Scale) -> str:
 
 def show(document: Document, plan: Plan, missing: Mapping[Place, str], common: Common) -> None:
     if common.json:
-        claims, answers, open_runs, cells = parted(document.records, "claim", "answer", "open_runs")
+        kinds = ("claim", "answer", "open_runs", "setting", "seconds_of_row", "text")
+        claims, answers, open_runs, differences, _, _, cells = parted(document.records, *kinds)
         told = {"missing": missing_json(missing), "cells": cells, "claims": claims, "answers": answers}
-        print_json(plan_json(plan) | told | {"open": open_runs})
+        print_json(plan_json(plan) | told | {"differences": differences, "open": open_runs})
         return
     print_document(document)
     for reason, count in Counter(missing.values()).items():
@@ -114,7 +119,8 @@ def announcement(plan: Plan) -> list[str]:
     if plan.due:
         lines[0] += f"; {len(plan.due)} are left, about {duration(plan.seconds)}, extrapolated from a few steps"
     if plan.scale.name == "short":
-        lines.append(f"schedules have {plan.scale.fraction:.4g} of the paper's length")
+        lengths = dict.fromkeys(str(length) for suite in plan.suites for length in plan.scale.lengths(suite))
+        lines.append(f"schedules: {', '.join(lengths) or 'none'}")
     for data, reason in plan.blocked.items():
         count = sum(job.config.data == data for job in plan.missing)
         lines.append(f"{count} {'run' if count == 1 else 'runs'} cannot be made: {reason}")
@@ -141,6 +147,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "suites": [suite.name for suite in plan.suites],
         "scale": plan.scale.name,
         "fraction": plan.scale.fraction,
+        "schedules": {suite.name: [str(length) for length in plan.scale.lengths(suite)] for suite in plan.suites},
         "runs": [
             {"id": job.run_id, "fingerprint": job.fingerprint, "status": job.status, "left": job.work}
             for job in plan.jobs

@@ -17,18 +17,18 @@ from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError
 @common_options
 def export(
     dest: Annotated[Path, typer.Argument(help="A new folder.")],
-    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="csv or parquet.")] = "csv",
-    series: Annotated[bool, typer.Option("--series", help="Also raw series, a row a step.")] = False,
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="csv, parquet or sqlite.")] = "csv",
+    series: Annotated[bool, typer.Option("--series", help="Also raw series.")] = False,
     where: _options.Where = None,
     *,
     common: Common,
 ) -> int:
     """Write every table as a file, and a manifest.json that says what they are; exit code 5 if something damaged was
-    left out. With --where: these runs alone, without nights.
+    left out. With --where: these runs alone, without nights. --format sqlite: one small file for `db merge`.
 
     Examples:
       normbench db export results --format parquet
-      normbench db export popnorm --where norm=popnorm --series
+      normbench db export kept --format sqlite --where norm=popnorm --series
     """
     if len(dest.parts) > 1 and dest.parts[0].endswith(":"):
         raise UsageError(f"{dest} is not a folder", "tables are exported to files: give the name of a new folder")
@@ -41,8 +41,9 @@ def export(
         print_json({"folder": dest, **manifest, "left_out": damage})
     else:
         for name, file in manifest["files"].items():
-            echo(f"{dest / name}: {file['rows']:,} rows")
-        echo(str(dest / store.export.MANIFEST))
+            echo(f"{dest / name}: {file['rows']:,} {'runs' if chosen == store.export.SQLITE else 'rows'}")
+        if chosen != store.export.SQLITE:
+            echo(str(dest / store.export.MANIFEST))
     for line in damage:
         hint(line)
     return EXIT_INCOMPLETE if damage else EXIT_OK

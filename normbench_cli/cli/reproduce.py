@@ -63,6 +63,9 @@ def reproduce(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would run and about how long.", rich_help_panel=RUNS)
     ] = False,
+    no_run: Annotated[
+        bool, typer.Option("--no-run", help="Run nothing: compare and judge what is recorded.", rich_help_panel=RUNS)
+    ] = False,
     form: _options.Format = None,
     out: _options.Out = _options.REPORTS,
     *,
@@ -90,7 +93,7 @@ def reproduce(
 
     if dry_run:
         return _reproduction.dry_run(found, chosen, seconds, common)
-    return _reproduction.run(found, chosen, seconds, form, out, choice, common)
+    return _reproduction.run(found, chosen, seconds, form, out, choice, common, no_run=no_run)
 
 
 def parse_duration(text: str) -> float:

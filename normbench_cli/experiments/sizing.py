@@ -19,16 +19,25 @@ FRACTIONS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4,
 def choose_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str | None) -> tuple[Scale, float]:
     """Measure one run for each network and data set, and choose and record the scale; and the seconds that it takes.
 
-    Where even the shortest schedule is too long, there is one seed.  budget: in seconds.
+    Where even the shortest schedule is too long, there is one seed.  Suites that say themselves how long they are take
+    their time from the budget first.  budget: in seconds.
     """
     paths.set_compile_cache()
+    sized = [suite for suite in suites if not scale.is_fixed(suite)]
+    fixed = seconds_for([suite for suite in suites if scale.is_fixed(suite)], scale)
+    seconds, left = seconds_for(sized, scale), budget - fixed
+    fraction = next((one for one in FRACTIONS if one * seconds <= left), FRACTIONS[-1])
+    chosen = replace(scale, fraction=fraction)
+    if fraction * seconds > max(left, 0.0):
+        chosen = replace(chosen, most_seeds=1)
+        seconds *= len(make_jobs(sized, chosen)) / len(make_jobs(sized, scale))
+    total = fixed + fraction * seconds
+    record_scale(suites, scale, chosen, budget, total, environment(pick_device("auto")), db)
+    return chosen, total
+
+
+def seconds_for(suites: Sequence[Suite], scale: Scale) -> float:
+    """That all runs of suites take, on the data that are there."""
     jobs = [job for job in make_jobs(suites, scale) if not job.describes]
     blocked = missing_data(job.config.data for job in jobs)
-    seconds = sum(seconds_of(job.config for job in jobs if job.config.data not in blocked))
-    fraction = next((one for one in FRACTIONS if one * seconds <= budget), FRACTIONS[-1])
-    chosen = replace(scale, fraction=fraction)
-    if fraction * seconds > budget:
-        chosen = replace(chosen, most_seeds=1)
-        seconds *= len(make_jobs(suites, chosen)) / len(make_jobs(suites, scale))
-    record_scale(suites, scale, chosen, budget, fraction * seconds, environment(pick_device("auto")), db)
-    return chosen, fraction * seconds
+    return sum(seconds_of(job.config for job in jobs if job.config.data not in blocked))

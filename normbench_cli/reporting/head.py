@@ -40,6 +40,8 @@ def command() -> str:
 
 def described_runs(runs: pd.DataFrame) -> str:
     """How many of each status, when they were started, and which, if they are few."""
+    if runs.empty:
+        return "none"
     counts = ", ".join(f"{count} {status}" for status, count in runs["status"].value_counts().items())
     first, last = (f"{moment:%Y-%m-%d}" for moment in (runs["started_at"].min(), runs["started_at"].max()))
     started = first if first == last else f"{first} to {last}"

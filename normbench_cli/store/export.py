@@ -1,4 +1,4 @@
-"""The tables as files that other programs read: parquet or csv, with a manifest.
+"""The tables as files that other programs read: parquet or csv, with a manifest; or all of it as one SQLite file.
 
 A file has a row a row; JSON stays text, times are in UTC, and raw series are unpacked to a row a step.
 """
@@ -20,6 +20,8 @@ from normbench_cli.disk import UNFINISHED, disk_full, full_disk_in, write_text
 from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.registry.spec import suggest
 from normbench_cli.store.errors import DamagedValue
+from normbench_cli.store.export_database import NAME as DATABASE
+from normbench_cli.store.export_database import export_database
 from normbench_cli.store.filter import Filter
 from normbench_cli.store.queries import runs_frame, series, series_names, sound_ids
 from normbench_cli.store.reading import ROWS_AT_ONCE, RUNS, fetch, fetch_each, has_row_numbers, row_number, row_numbers
@@ -31,14 +33,15 @@ from normbench_cli.store.values import kind_of
 from normbench_cli.version import __version__
 
 MANIFEST = "manifest.json"
+SQLITE = "sqlite"  # the format that `db merge` reads
 SERIES_COLUMNS: Columns = {"run_id": str, "name": str, "step": int, "value": float}
 KEYS = {"runs": "id", "metrics": "run_id"}  # of the tables that --where narrows
 TABLES = Base.metadata.tables
 
 
 def parse_format(text: str) -> str:
-    if text not in FORMATS:
-        raise UsageError(f"--format {text} is not a format", suggest(text, list(FORMATS)))
+    if text not in (*FORMATS, SQLITE):
+        raise UsageError(f"--format {text} is not a format", suggest(text, [*FORMATS, SQLITE]))
     if text == "parquet" and find_spec("pyarrow") is None:
         raise UsageError("--format parquet needs the package pyarrow", 'pip install "normbench[parquet]"')
     return text
@@ -55,8 +58,12 @@ def export(store: Store, folder: Path, form: str, *, series: bool = False, where
         if folder.exists():
             raise NormbenchError(f"{folder} exists", "give the name of a new folder")
         unfinished.mkdir(parents=True)
-        manifest = write_tables(store, unfinished, form, run_ids, series=series)
-        write_text(unfinished / MANIFEST, json.dumps(manifest, indent=2))
+        if form == SQLITE:  # which says itself what it is
+            count = export_database(store, unfinished, run_ids, series=series)
+            manifest: Row = {"format": form, "runs": count, "files": {DATABASE: {"rows": count}}}
+        else:
+            manifest = write_tables(store, unfinished, form, run_ids, series=series)
+            write_text(unfinished / MANIFEST, json.dumps(manifest, indent=2))
         unfinished.rename(folder)
     except FileExistsError as error:
         raise NormbenchError(f"{unfinished} exists", "remove what an earlier export has left there") from error

@@ -20,6 +20,8 @@ from normbench_cli.store._merge.merged import Merged
 from normbench_cli.store.backup import backup
 from normbench_cli.store.connection import version_of
 from normbench_cli.store.errors import NoDatabase
+from normbench_cli.store.export_database import NAME as EXPORTED
+from normbench_cli.store.export_database import decompress
 from normbench_cli.store.location import Location, parse_location
 from normbench_cli.store.run_folders import copy_folder, rename_folders
 from normbench_cli.store.schema import HEAD
@@ -35,21 +37,22 @@ def merge(store: Store, others: Sequence[str], *, with_checkpoints: bool = False
     others: paths, URLs, or homes.  An older database is upgraded in a copy.  with_checkpoints: also copy the folders of
     runs that stand beside each database, where it is in a home.
     """
-    places = [parse_location(home_database(text)) for text in others]
     folders: dict[str, str] = {}
     done: list[Merged] = []
     with ExitStack() as stack:
+        named = [home_database(text) for text in others]
+        places = [parse_location(whole(text, store, stack)) for text in named]
         sources = [stack.enter_context(opened(place, store)) for place in places]
         contents = [stack.enter_context(read(source)) for source in sources]
         with store.writing(alone=True) as session:
-            for place, source in zip(places, contents, strict=True):
+            for text, source in zip(named, contents, strict=True):
                 target = read_contents(session)
                 if target.left_out:
                     name, problem = next(iter(target.left_out.items()))
                     raise DatabaseError(
                         f"{store.location}: {name}: {problem}", "mend it with `normbench db check --repair`"
                     )
-                merged = Merged(place.shown, left_out=dict(source.left_out))
+                merged = Merged(parse_location(text).shown, left_out=dict(source.left_out))
                 moved = Merger(target, source, merged).merge()
                 folders = moved | {old: moved.get(new, new) for old, new in folders.items()}
                 done.append(merged)
@@ -75,9 +78,24 @@ def home_database(text: str) -> str:
         return text
     path = paths.expanded(text)
     try:
-        return str(path / DATABASE) if path.is_dir() else text
+        if not path.is_dir():
+            return text
+        return str(path / (EXPORTED if (path / EXPORTED).exists() else DATABASE))
     except OSError:  # opening it says what is wrong
         return text
+
+
+def whole(text: str, store: Store, stack: ExitStack) -> str:
+    """A database, or of an exported one a decompressed copy, which is removed with the stack."""
+    if not text.endswith(Path(EXPORTED).suffix) or not Path(text).is_file():
+        return text
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=".merging-", dir=folder_of(store)))
+    return str(decompress(Path(text), Path(folder) / DATABASE))
+
+
+def folder_of(store: Store) -> Path:
+    """Where the database is, or the home of one on a server."""
+    return store.location.path.parent if store.location.path else paths.home()
 
 
 @contextmanager
@@ -92,8 +110,7 @@ def opened(place: Location, target: Store) -> Iterator[Store]:
         with Store.open(place_text(place), write=False, sweep=False) as store:
             yield store
         return
-    beside = target.location.path.parent if target.location.path else paths.home()
-    with tempfile.TemporaryDirectory(prefix=".merging-", dir=beside) as folder:
+    with tempfile.TemporaryDirectory(prefix=".merging-", dir=folder_of(target)) as folder:
         copy = backup(place, Path(folder) / DATABASE)
         upgrade(parse_location(str(copy)))
         with Store.open(str(copy), write=False, sweep=False) as store:

@@ -5,7 +5,8 @@ fingerprints of its settings, so published numbers have no part in any measureme
 
     <paper>/<table>.toml   the suites; scales.toml has what stands in for data and networks at scale `smoke`
     <paper>/claims.toml    what the papers state with a number or an order, and the test that decides it
-    suite.py               Suite, Cell, Published; question.py: Question, what a suite asks that no paper answers
+    suite.py               Suite, Cell, Published; question.py: Question, what a suite asks that no paper answers;
+                           figure.py: SuiteFigure, its numbers along a setting
     read.py                a file -> a checked suite; checks.py has the checks
     read_claims.py         a file -> claims
     of_experiment.py       an experiment file -> a suite without published numbers

@@ -8,6 +8,7 @@
     seeds, note, notes
     [settings]                              of every run
     [question]                              what the rows are compared for; see question.py
+    [figure]                                numbers along a setting that rows vary; see figure.py
     [rows], [columns]                       label -> settings, and any of the second line
     [published.ROW]                         column -> a number, or a table with value, sd, marks, settings, ...
     [marks.NAME]                            kind and note of the cells that bear the mark
@@ -29,12 +30,13 @@ from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.registry.trust import recorded_in
 from normbench_cli.seeds import parse_seeds
 from normbench_cli.suites.checks import Table, check_keys, check_table, check_types
+from normbench_cli.suites.figure import read_figure
 from normbench_cli.suites.question import check_places, read_question
 from normbench_cli.suites.suite import KINDS, OF_DATA, Cell, Published, Suite
 
 OF_A_CELL = ("metric", "sd", "curve", "unit", "reported", "n", "note", "at", "panel")
 TOP = (*OF_A_CELL, "title", "paper", "place", "over", "seeds", "notes")
-TABLES = ("settings", "question", "rows", "columns", "published", "marks", "scales")
+TABLES = ("settings", "question", "figure", "rows", "columns", "published", "marks", "scales")
 PUBLISHED = ("value", "sd", "marks")
 SETTINGS = tuple(name for name in FIELDS if name not in ("seed", "tag", "note"))
 
@@ -65,6 +67,7 @@ def read_suite(path: Path, name: str) -> Suite:
         notes=tuple(content.get("notes", ())),
         scales=content.get("scales", {}),
         question=question,
+        figure=read_figure(content["figure"], columns, f"{where}: figure") if "figure" in content else None,
     )
 
 

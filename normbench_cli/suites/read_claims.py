@@ -7,6 +7,7 @@ metric, where                the quantity, and the runs that count: a setting an
 groups                       the groups of runs that are compared, each by its settings
 least, most, margin, share   bounds of the test
 other                        the second metric of an association
+best_by                      the metric that chooses the settings of each group, which is then compared at its best
 printed                      the paper's own number: row, metric, value (as printed), unit, note
 """
 
@@ -28,7 +29,7 @@ TESTS = (
     *("highest", "lowest", "order"),  # of two groups or more
     *("monotone", "share", "association"),  # of all runs
 )
-KEYS = ("name", "text", "place", "remark", "suites", "test", "metric", "where", "groups", "printed", "other")
+KEYS = ("name", "text", "place", "remark", "suites", "test", "metric", "where", "groups", "printed", "other", "best_by")
 BOUNDS = ("least", "most", "margin", "share")
 Settings = Mapping[str, Sequence[Any]]  # a setting and the values that are accepted
 
@@ -46,7 +47,8 @@ class Printed:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a paper.  bounds: by name, the numbers that the test needs."""
+    """A claim of a paper.  bounds: by name, the numbers that the test needs.  best_by: empty if groups are compared at
+    all settings that they share."""
 
     name: str
     text: str
@@ -56,6 +58,7 @@ class Claim:
     place: str = ""
     remark: str = ""
     other: str = ""
+    best_by: str = ""
     where: Settings = field(default_factory=dict)
     groups: Sequence[Settings] = ()
     bounds: Mapping[str, float] = field(default_factory=dict)
@@ -80,10 +83,12 @@ def read_claim(claim: Table, where: str) -> Claim:
         raise UsageError(
             f"{where}: '{claim['test']}' is a test of {'all runs' if groups else 'groups'}", "see `groups`"
         )
+    if claim.get("best_by") and claim["test"] not in ("difference", "equal", "ratio"):
+        raise UsageError(f"{where}: best_by belongs to difference, equal and ratio", "leave it out")
     bounds = {name: float(claim[name]) for name in BOUNDS if name in claim}
     return Claim(
         **{key: claim[key] for key in ("name", "text", "test", "metric", "suites")},
-        **{key: claim.get(key, "") for key in ("place", "remark", "other")},
+        **{key: claim.get(key, "") for key in ("place", "remark", "other", "best_by")},
         where=settings(claim.get("where", {}), where),
         groups=tuple(settings(group, where) for group in groups),
         bounds=bounds,

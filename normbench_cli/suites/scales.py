@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from normbench_cli.config import IDENTITY, REGISTRIES, RunConfig, make_config
 from normbench_cli.errors import UsageError
@@ -20,6 +20,24 @@ from normbench_cli.suites.suite import Cell, Suite
 ScaleName = Literal["smoke", "short", "full"]
 SCALES: tuple[ScaleName, ...] = get_args(ScaleName)
 SHORT_SEEDS = 3
+LENGTHS = {"iterations", "epochs"}  # the settings that say how long a schedule is
+
+
+class Length(NamedTuple):
+    """How long a schedule is here and in the paper.  unit: of both; paper: None if the paper counts otherwise."""
+
+    here: int
+    paper: int | None
+    unit: str
+
+    def __str__(self) -> str:
+        """300 of 30000 iterations"""
+        of_paper = f" of {self.paper}" if self.paper not in (None, self.here) else ""
+        return f"{self.here}{of_paper} {self.unit}"
+
+    @property
+    def fraction(self) -> float | None:
+        return None if self.paper is None else self.here / self.paper
 
 
 @dataclass(frozen=True)
@@ -53,6 +71,16 @@ class Scale:
         settings = over(over(cell.settings, changes), own) | {"seed": seed} | dict(self.settings)
         return config_of(frozenset(settings.items()), f"suite {suite.name}")
 
+    def is_fixed(self, suite: Suite) -> bool:
+        """Whether the suite itself says how long its schedules are at this scale."""
+        return bool(LENGTHS & suite.scales.get(self.name, {}).keys())
+
+    def lengths(self, suite: Suite) -> list[Length]:
+        """The lengths of the suite's schedules, each once."""
+        cells = (cell for cell in suite.cells if not cell.is_of_data)
+        pairs = ((self.config(suite, cell, suite.seeds[0]), paper_config(cell, suite.seeds[0])) for cell in cells)
+        return list(dict.fromkeys(length_of(ours, paper) for ours, paper in pairs))
+
     def metric(self, cell: Cell) -> str:
         """The metric that is the cell's number: that of the paper, or of the group that stands in for the paper's."""
         found: str = smoke()["metric"].get(cell.metric, cell.metric) if self.name == "smoke" else cell.metric
@@ -84,6 +112,12 @@ def known_config(settings: frozenset[tuple[str, Any]], source: str) -> RunConfig
     return make_config(dict(settings), recorded_in(source))
 
 
+def length_of(ours: RunConfig, paper: RunConfig) -> Length:
+    if ours.iterations is not None:
+        return Length(ours.iterations, paper.iterations, "iterations")
+    return Length(ours.epochs or 1, paper.epochs, "epochs")
+
+
 def shortened(config: RunConfig, fraction: float) -> dict[str, int]:
     """The schedule's length at a fraction of it.  Schedules are functions of progress, so their form stays."""
     if config.iterations is not None:
@@ -107,8 +141,7 @@ def stand_ins(config: RunConfig, kept: Collection[str] = ()) -> dict[str, Any]:
 
 def over(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with changes; a length in epochs replaces one in iterations, and the other way round."""
-    length = {"epochs", "iterations"}
-    replaced = length if length & changes.keys() else set()
+    replaced = LENGTHS if LENGTHS & changes.keys() else set()
     return {name: value for name, value in settings.items() if name not in replaced} | dict(changes)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from normbench_cli.suites.figure import SuiteFigure
 from normbench_cli.suites.question import Question
 
 OF_DATA = "data/"  # metrics that begin so describe a data set: nothing is trained for them
@@ -71,7 +72,8 @@ class Cell:
 @dataclass(frozen=True)
 class Suite:
     """A table or a figure.  seeds: those of the paper's protocol.  scales: settings for `short` and `smoke`.
-    question: what the rows are compared for, where no paper says which is best."""
+    question: what the rows are compared for, where no paper says which is best.  figure: of its numbers along a
+    setting."""
 
     name: str
     title: str
@@ -84,6 +86,7 @@ class Suite:
     notes: Sequence[str] = ()
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     question: Question | None = None
+    figure: SuiteFigure | None = None
 
     @property
     def rows(self) -> list[str]:

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
+from normbench_cli.reporting.claims.best import best_pairs
 from normbench_cli.reporting.claims.judgement import LEVEL, Judgement, Verdict, nothing, within
 from normbench_cli.reporting.claims.pairs import block_of, pairs
 from normbench_cli.reporting.statistics import Comparison, compare_paired, holm
@@ -29,25 +30,34 @@ def equal(frame: pd.DataFrame, claim: Claim) -> Judgement:
 
 
 def bounded(frame: pd.DataFrame, claim: Claim, least: float, most: float) -> Judgement:
-    found = pairs(frame, *claim.groups)
+    found, chosen = pairs_of(frame, claim)
     if found.empty:
         return nothing(NO_PAIRS)
     compared = compare_paired(found["a"].tolist(), found["b"].tolist())
     verdict = within(compared.low, compared.high, least, most)
-    return Judgement(supported(verdict, [compared]), described(compared), compared.n)
+    return Judgement(supported(verdict, [compared]), described(compared) + chosen, compared.n)
 
 
 def ratio(frame: pd.DataFrame, claim: Claim) -> Judgement:
     """First over second group, above `least` and below `most`; its interval is that of the logarithm."""
-    found = pairs(frame, *claim.groups)
+    found, chosen = pairs_of(frame, claim)
     found = found[(found["a"] > 0) & (found["b"] > 0)]
     if found.empty:
         return nothing(NO_PAIRS)
     compared = compare_paired(np.log(found["a"]).tolist(), np.log(found["b"]).tolist())
     low, high = math.exp(compared.low), math.exp(compared.high)
     verdict = within(low, high, claim.bounds.get("least", 0.0), claim.bounds.get("most", math.inf))
-    text = f"ratio {math.exp(compared.difference):.4g}, 95 % interval {interval(low, high)}"
-    return Judgement(supported(verdict, [compared]), text, compared.n)
+    text = f"ratio {math.exp(compared.difference):.4g}"
+    text += " of a single pair" if compared.n == 1 else f", 95 % interval {interval(low, high)}"
+    return Judgement(supported(verdict, [compared]), text + chosen, compared.n)
+
+
+def pairs_of(frame: pd.DataFrame, claim: Claim) -> tuple[pd.DataFrame, str]:
+    """The pairs of two groups, at equal settings or each at its best, and what was chosen then."""
+    if not claim.best_by:
+        return pairs(frame, *claim.groups), ""
+    found, chosen = best_pairs(frame, claim)
+    return found, f" ({chosen})"
 
 
 def everywhere(frame: pd.DataFrame, claim: Claim) -> Judgement:

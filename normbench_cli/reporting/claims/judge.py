@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pandas as pd
 
@@ -28,8 +29,13 @@ JUDGES: dict[str, Callable[[pd.DataFrame, Claim], Judgement]] = {
 def judge(claim: Claim, frame: pd.DataFrame) -> Judgement:
     """Decide a claim from a long frame: settings, seed, run_id, metric, epoch (nan for a run's last value), value."""
     of_curve = claim.test == "monotone"
-    rows = frame[frame["metric"].isin([claim.metric, claim.other]) & (frame["epoch"].notna() == of_curve)]
+    rows = frame[
+        frame["metric"].isin([claim.metric, claim.other, claim.best_by]) & (frame["epoch"].notna() == of_curve)
+    ]
     rows = accepts(rows.drop_duplicates(["run_id", "metric", "epoch"]), claim.where)
     if rows.empty:
         return nothing("no run")
-    return JUDGES[claim.test](rows, claim)
+    found = JUDGES[claim.test](rows, claim)
+    if claim.groups and rows["seed"].nunique() == 1:  # whether another seed gives the same is not known
+        return replace(found, verdict="not enough evidence", test=f"{found.test}; one seed")
+    return found

@@ -9,9 +9,16 @@ from normbench_cli.reporting.claims.frame import claims_frame
 from normbench_cli.reporting.claims.judgement import nothing
 from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
 from normbench_cli.reporting.head import make_head
+from normbench_cli.reporting.reproduction.along import figures_along
 from normbench_cli.reporting.reproduction.cells import Measured, measure_cells
 from normbench_cli.reporting.reproduction.compare import NO_NUMBER, compare, number
 from normbench_cli.reporting.reproduction.figures import make_figures
+from normbench_cli.reporting.reproduction.protocol import (
+    protocol_differences,
+    protocol_records,
+    protocol_table,
+    schedule_text,
+)
 from normbench_cli.reporting.reproduction.questions import (
     answer_records,
     answers_table,
@@ -21,7 +28,8 @@ from normbench_cli.reporting.reproduction.questions import (
 )
 from normbench_cli.reporting.reproduction.records import Row, claim_records, records_of
 from normbench_cli.reporting.reproduction.run_times import RunTimes, mean_time, run_times
-from normbench_cli.reporting.reproduction.still_open import open_records, open_table, still_open
+from normbench_cli.reporting.reproduction.still_open import open_records, open_table, recorded_rates, still_open
+from normbench_cli.reporting.reproduction.wide import is_wide, wide_records, wide_table
 from normbench_cli.reporting.run_details import run_details
 from normbench_cli.store import Store
 from normbench_cli.store.metric_names import cautions
@@ -32,17 +40,17 @@ from normbench_cli.suites.suite import Cell as SuiteCell
 
 SCALES = {
     "full": "the paper's protocol",
-    "short": "the paper's grid on a shortened schedule: {fraction:g} of its length",
+    "short": "the paper's grid on a shortened schedule",
     "smoke": "stand-ins for data and networks, a few steps: nothing here says anything about the paper",
 }
 SCALES_OF_A_QUESTION = {
     "full": "the settings of the suite",
-    "short": "the suite on a shortened schedule: {fraction:g} of its length",
+    "short": "the suite on a shortened schedule",
     "smoke": "stand-ins for data and networks, a few steps: nothing here answers the question",
 }
 SCALES_OF_NO_PAPER = {
     "full": "the settings as they are written",
-    "short": "a schedule that is shortened to {fraction:g} of its length",
+    "short": "a shortened schedule",
     "smoke": "stand-ins for data and networks, a few steps",
 }
 LONGEST_REMARK = 20  # characters; longer ones stand below the table, once
@@ -67,7 +75,7 @@ def make_document(
     ids = list(dict.fromkeys(recorded.values()))
     frame = runs_frame(store)
     times = run_times(frame[frame["id"].isin(ids)])
-    facts = environment_facts(store, ids)
+    facts = environment_facts(store, ids or frame["id"].tolist())  # hours may be those of other suites' runs
     devices = sorted({str(one["device_name"]) for one in facts if one.get("device_name")})
     blocks: list[Table | Figure | Paragraph] = []
     asked = {suite.name: ask(store, suite, scale, recorded, measured) for suite in suites if suite.question}
@@ -76,24 +84,36 @@ def make_document(
             blocks.append(verdict_paragraph(asked[suite.name]))
         blocks.append(suite_table(suite, scale, rows[suite.name], missing, times))
         blocks += make_figures(store, suite, recorded)
+        blocks += figures_along(suite, measured, schedule_text(suite, scale))
         if suite.name in asked:
             blocks += [answers_table(asked[suite.name]), *question_figures(asked[suite.name], measured)]
     if judged:
         blocks.append(claims_table(judged, scale))
-    if found := still_open(suites, scale, recorded, times):
+    if differences := protocol_differences(suites, scale):
+        blocks.append(protocol_table(differences, scale))
+    if found := still_open(suites, scale, recorded, times, recorded_rates(frame)):
         blocks.append(open_table(found, devices))
     return Document(
         title="Reproduction: " + ", ".join(suite.name for suite in suites),
-        head=make_head(store, frame[frame["id"].isin(ids)]) if ids else {},
+        head=make_head(store, frame[frame["id"].isin(ids)]),
         blocks=blocks,
         runs=run_details(store, ids) if details else {},
         records=[
-            *records_of(rows, scale, times),
+            *(record for suite in suites for record in records_of(suite, rows[suite.name], scale, times)),
+            *(one for suite in suites if is_wide(suite) for one in wide_records(suite, rows[suite.name], scale, times)),
             *claim_records(judged, scale),
             *answer_records(list(asked.values()), scale),
+            *protocol_records(differences, scale),
             *open_records(found, scale, devices),
+            *({"scale": scale.name, "text": text} for text in texts_of(blocks)),
         ],
     )
+
+
+def texts_of(blocks: Sequence[Table | Figure | Paragraph]) -> list[str]:
+    """The sentences beside tables and figures, each once."""
+    texts = [[block.text] if isinstance(block, Paragraph) else block.notes for block in blocks]
+    return list(dict.fromkeys(text for part in texts for text in part))
 
 
 def compared_rows(suite: Suite, measured: Mapping[tuple[str, str, str], Measured]) -> Iterator[Row]:
@@ -106,7 +126,10 @@ def suite_table(
     suite: Suite, scale: Scale, rows: Sequence[Row], missing: Mapping[Place, str], times: RunTimes
 ) -> Table:
     place = ", ".join(filter(None, (suite.paper, suite.place)))
+    title = f"{suite.name}: {suite.title}" + (f" ({place})" if place else "")
     cells = [cell for cell, _, _ in rows]
+    if is_wide(suite):
+        return wide_table(suite, title, rows, times, list(notes_of(suite, scale, cells)))
     reasons = dict.fromkeys(reason for cell in cells for reason in reasons_of(suite, scale, cell, missing))
     sentences = [reason for reason in reasons if len(reason) > LONGEST_REMARK]
     remarks = {reason: f"not run ({number})" for number, reason in enumerate(sentences, start=1)}
@@ -116,7 +139,7 @@ def suite_table(
         for row in rows
     ]
     return Table(
-        title=f"{suite.name}: {suite.title}" + (f" ({place})" if place else ""),
+        title=title,
         columns=[COLUMNS[number] for number in shown],
         rows=[[cells[number] for number in shown] for cells in found],
         notes=[*notes_of(suite, scale, cells), *(f"{remark}: {reason}" for reason, remark in remarks.items())],
@@ -161,7 +184,7 @@ def published_text(published: Published | None) -> str:
 def notes_of(suite: Suite, scale: Scale, cells: Sequence[SuiteCell]) -> Iterator[str]:
     words = SCALES if suite.paper else SCALES_OF_NO_PAPER
     words = SCALES_OF_A_QUESTION if suite.question else words
-    yield f"Scale {scale.name}: {words[scale.name].format(fraction=scale.fraction)}."
+    yield f"Scale {scale.name}: {words[scale.name]}. {schedule_text(suite, scale)}."
     over = "folds (ddof=0)" if suite.over == "folds" else "seeds (ddof=1)"
     if suite.over == "seeds" and any(cell.sd for cell in cells):
         over = "seeds (ddof=1), of cross-validations over folds (ddof=0)"
@@ -183,7 +206,7 @@ def judge_claims(
     claims = [claim for claim in all_claims() if set(claim.suites) <= names]
     if not claims:
         return []
-    metrics = sorted({name for claim in claims for name in (claim.metric, claim.other) if name})
+    metrics = sorted({name for claim in claims for name in (claim.metric, claim.other, claim.best_by) if name})
     frame = claims_frame(store, suites, recorded, metrics)
     judged = [(claim, judge(claim, frame[frame["suite"].isin(claim.suites)])) for claim in claims]
     if scale.name == "smoke":
@@ -203,5 +226,8 @@ def claims_table(judged: Sequence[tuple[Claim, Judgement]], scale: Scale) -> Tab
         for claim, found in judged
     ]
     notes = [f"{claim.text} {claim.remark}" for claim, _ in judged if claim.remark]
-    head = f"Computed from the recorded runs alone, at scale {scale.name}; the numbers are fractions, not per cent."
+    head = (
+        f"Computed from the recorded runs alone, on the schedules of scale {scale.name}, so a verdict is about "
+        "these; the numbers are fractions, not per cent."
+    )
     return Table("Claims", CLAIM_COLUMNS, rows, [head, *notes])

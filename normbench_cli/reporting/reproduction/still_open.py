@@ -1,23 +1,26 @@
 """What would settle what is open: the runs of the paper's protocol that are not recorded, and the hours that they take.
 
 The hours are the run times of recorded runs of the same network, data and norm (or of any norm, where that one has
-none), in proportion to the length of the schedule.
+none), in proportion to the length of the schedule; their median, because a run that waited for others took longer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import median
 from typing import Any
+
+import pandas as pd
 
 from normbench_cli.config import RunConfig
 from normbench_cli.reporting.document import Cell, Table
-from normbench_cli.reporting.reproduction.run_times import RunTimes
+from normbench_cli.reporting.reproduction.run_times import RunTimes, run_times
 from normbench_cli.suites import Place, Scale, Suite
 from normbench_cli.suites.scales import paper_config
 
 COLUMNS = ("suite", "row", "columns", "runs", "hours")
+ALL = "all of these"
 Rates = Mapping[tuple[str, ...], float]  # network, data, unit of length and perhaps norm -> seconds an epoch or step
 
 
@@ -32,9 +35,15 @@ class Open:
     hours: float | None
 
 
-def still_open(suites: Sequence[Suite], scale: Scale, recorded: Mapping[Place, str], times: RunTimes) -> list[Open]:
-    """A run that several rows share is counted in the first of them."""
-    rates, counted = rates_of(suites, scale, recorded, times), set[str]()
+def still_open(
+    suites: Sequence[Suite],
+    scale: Scale,
+    recorded: Mapping[Place, str],
+    times: RunTimes,
+    elsewhere: Rates | None = None,
+) -> list[Open]:
+    """A run that several rows share is counted in the first of them.  elsewhere: rates of runs of other suites."""
+    rates, counted = {**(elsewhere or {}), **rates_of(suites, scale, recorded, times)}, set[str]()
     return [
         found
         for suite in suites
@@ -46,7 +55,8 @@ def still_open(suites: Sequence[Suite], scale: Scale, recorded: Mapping[Place, s
 def open_row(
     suite: Suite, row: str, scale: Scale, recorded: Mapping[Place, str], rates: Rates, counted: set[str]
 ) -> Iterator[Open]:
-    columns, seconds = dict[str, None](), list[float | None]()
+    """A row's runs of which the time is known, and those of which it is not."""
+    known, unknown = dict[str, list[float]](), dict[str, list[float]]()
     for cell in suite.cells:
         if cell.row != row or cell.is_of_data:
             continue
@@ -55,12 +65,12 @@ def open_row(
             is_done = Place(suite.name, row, cell.column, seed) in recorded and scale.config(suite, cell, seed) == paper
             if not is_done and paper.fingerprint() not in counted:
                 counted.add(paper.fingerprint())
-                columns[cell.column] = None
-                seconds.append(seconds_of(paper, rates))
-    known = [value for value in seconds if value is not None]
-    if seconds:
-        hours = sum(known) / 3600 if len(known) == len(seconds) else None
-        yield Open(suite.name, row, tuple(columns), len(seconds), hours)
+                seconds = seconds_of(paper, rates)
+                group = unknown if seconds is None else known
+                group.setdefault(cell.column, []).append(seconds or 0.0)
+    for group in filter(None, (known, unknown)):
+        hours = sum(map(sum, group.values())) / 3600 if group is known else None
+        yield Open(suite.name, row, tuple(group), sum(map(len, group.values())), hours)
 
 
 def rates_of(suites: Iterable[Suite], scale: Scale, recorded: Mapping[Place, str], times: RunTimes) -> Rates:
@@ -73,7 +83,23 @@ def rates_of(suites: Iterable[Suite], scale: Scale, recorded: Mapping[Place, str
                     config = scale.config(suite, cell, seed)
                     for key in keys(config):
                         found.setdefault(key, []).append(times[run] / length_of(config))
-    return {key: fmean(values) for key, values in found.items()}
+    return {key: median(values) for key, values in found.items()}
+
+
+def recorded_rates(runs: pd.DataFrame) -> Rates:
+    """Of all finished trainings of a database."""
+    if runs.empty:
+        return {}
+    found: dict[tuple[str, ...], list[float]] = {}
+    trained = runs[(runs["kind"] == "train") & (runs["status"] == "finished")]
+    times = run_times(trained)
+    for run_id, config in zip(trained["id"], trained["config"], strict=True):
+        length = config.get("iterations") or config.get("epochs")
+        if run_id in times and length:
+            alike = (config["model"], config["data"], "steps" if config.get("iterations") else "epochs")
+            for key in ((*alike, config["norm"]), alike):
+                found.setdefault(key, []).append(times[run_id] / length)
+    return {key: median(values) for key, values in found.items()}
 
 
 def keys(config: RunConfig) -> list[tuple[str, ...]]:
@@ -99,21 +125,29 @@ def open_table(found: Sequence[Open], devices: Sequence[str]) -> Table:
             Cell(str(one.runs), one.runs),
             Cell("-" if one.hours is None else f"{one.hours:.1f}", one.hours),
         ]
-        for one in found
+        for one in with_total(found)
     ]
     notes = [
         "The runs of the paper's protocol that are not recorded. A run that several rows share stands in the first."
     ]
     if any(one.hours is not None for one in found):
         on = f" on {', '.join(devices)}" if devices else ""
-        notes.append(f"Hours{on}, in proportion to the run times of recorded runs of the same network and data.")
+        notes.append(f"Hours{on}, in proportion to the median run time of recorded runs of the same network and data.")
     if any(one.hours is None for one in found):
         notes.append("- : no run of the same network and data is recorded.")
     return Table("What would settle what is open", COLUMNS, rows, notes, keys=2)
 
 
+def with_total(found: Sequence[Open]) -> list[Open]:
+    """All of them, and their sum; its hours are those that are known."""
+    if len(found) < 2:
+        return list(found)
+    known = [one.hours for one in found if one.hours is not None]
+    return [*found, Open(ALL, "", (), sum(one.runs for one in found), sum(known) if known else None)]
+
+
 def open_records(found: Sequence[Open], scale: Scale, devices: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for one in found:
+    for one in with_total(found):
         yield {
             "suite": one.suite,
             "row": one.row,

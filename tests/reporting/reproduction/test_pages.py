@@ -57,6 +57,12 @@ def table_cells(page: str) -> Iterator[str]:
         yield from (cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1])
 
 
+def sentences(page: str) -> Iterator[str]:
+    """The lines that are no table, heading, picture, command or part of the head."""
+    lines = re.sub(r"^```.*?^```", "", page, flags=re.M | re.S).splitlines()
+    yield from (line for line in lines if line and not line.startswith(("|", "#", "![", "- ")))
+
+
 def figures_missing(page: str, table: str) -> list[str]:
     """The numbers in the page's tables that no field of the csv file is, rounded to the decimals shown."""
     lines = [line for line in table.splitlines() if not line.startswith("#")]
@@ -72,6 +78,13 @@ def figures_missing(page: str, table: str) -> list[str]:
             if not same and not all(piece in texts for piece in pieces):
                 missing.append(figure)
     return missing
+
+
+def sentence_figures_missing(page: str, table: str) -> list[str]:
+    """The numbers in the page's sentences that are not in the csv file."""
+    lines = [line for line in table.splitlines() if not line.startswith("#")]
+    whole = {escape(field, first=True) for row in csv.reader(lines) for field in row}
+    return [figure for line in sentences(page) if line not in whole for figure in NUMBER.findall(line)]
 
 
 @pytest.fixture
@@ -93,6 +106,8 @@ def test_every_figure_in_a_page_is_in_the_csv_beside_it(scale: Scale, tmp_path: 
     assert "91.41" in md
     assert figures_missing(md, table) == []
     assert figures_missing(md.replace("91.41", "91.42"), table) == ["91.42"]
+    assert sentence_figures_missing(md, table) == []
+    assert sentence_figures_missing(md + "\nIt gains 7.1 points.\n", table) == ["7.1"]
 
 
 @pytest.mark.slow

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from normbench_cli import suites
-from normbench_cli.reporting.reproduction.still_open import still_open
+from normbench_cli.reporting.reproduction.still_open import recorded_rates, still_open
 from normbench_cli.suites import Place, Scale, Suite
 
 
@@ -51,3 +52,19 @@ def test_stand_ins_tell_nothing_about_the_papers_networks(suite: Suite) -> None:
     recorded = {Place(suite.name, cell.row, cell.column, 0): "a" for cell in suite.cells}
     resnet = still_open([suite], Scale("smoke"), recorded, {"a": 1.0})
     assert [one.hours for one in resnet] == [None, None]
+
+
+def test_the_run_times_of_other_suites_count_where_a_suite_has_none(suite: Suite) -> None:
+    config = Scale("short", 0.01).config(suite, suite.cells[0], 0)
+    frame = pd.DataFrame(
+        {
+            "id": ["a", "b", "c"],
+            "kind": "train",
+            "status": ["finished", "finished", "running"],
+            "config": [config.to_dict()] * 3,
+            "started_at": pd.Timestamp("2026-01-31 12:00"),
+            "finished_at": pd.Series([pd.Timestamp("2026-01-31 12:01"), pd.Timestamp("2026-01-31 12:03"), pd.NaT]),
+        }
+    )
+    found = still_open([suite], Scale("full"), {}, {}, recorded_rates(frame))
+    assert found[0].hours == pytest.approx(20 * 120 * 100 / 3600)  # the median of one and three minutes
