@@ -14,7 +14,8 @@ struct BackwardArguments {
 template <class T, bool ROOT, bool LEARNED>
 class Backward {
   struct Work {  // of a panel
-    float mu[LANES], scale[LANES], floor[LANES], power[LANES], log_of_unit[LANES], factor[LANES], slope[LANES], pull[LANES];
+    float mu[LANES], scale[LANES], floor[LANES], power[LANES], log_of_unit[LANES], factor[LANES], slope[LANES],
+        pull[LANES];
     double sums[4][LANES];
     Total total;
   };
@@ -52,16 +53,19 @@ class Backward {
       const Floats mu = panel.constant(k.mu), scale = panel.constant(k.scale), floor = panel.constant(k.floor);
       const Floats power = panel.constant(k.power), log_of_unit = panel.constant(k.log_of_unit);
       const Weights<ROOT> weights{power, -power * log_of_unit};
-      panel.template add<LEARNED ? 4 : 3>(from, to, [&, x = x, dy = dy](auto place, Floats* term) {
-        Floats grad = place(dy), d = place(x) - mu, distance = maximum(magnitude(d), floor);
-        term[0] = grad, term[1] = grad * (d * scale);
-        if constexpr (LEARNED) {
-          Floats logarithm = log2(distance) - log_of_unit, w = exp2(power * logarithm);
-          term[2] = w, term[3] = d * w * logarithm;
-        } else {
-          term[2] = weights(distance);
-        }
-      }, k.total);
+      panel.template add<LEARNED ? 4 : 3>(
+          from, to,
+          [&, x = x, dy = dy](auto place, Floats* term) {
+            Floats grad = place(dy), d = place(x) - mu, distance = maximum(magnitude(d), floor);
+            term[0] = grad, term[1] = grad * (d * scale);
+            if constexpr (LEARNED) {
+              Floats logarithm = log2(distance) - log_of_unit, w = exp2(power * logarithm);
+              term[2] = w, term[3] = d * w * logarithm;
+            } else {
+              term[2] = weights(distance);
+            }
+          },
+          k.total);
     });
   }
 
@@ -72,11 +76,13 @@ class Backward {
       panel.template read<4>(k.total, k.sums);
       for (int w = 0; w < panel.width; w++) {
         int64_t c = panel.channel + w;
-        double scale = g.scale[c], factor = scale * (g.weight ? g.weight[c] : 1), sum_dy = k.sums[0][w], sum_dy_xhat = k.sums[1][w];
+        double scale = g.scale[c], factor = scale * (g.weight ? g.weight[c] : 1), sum_dy = k.sums[0][w],
+               sum_dy_xhat = k.sums[1][w];
         double pull = factor * (sum_dy_xhat * (((double)g.mean[c] - g.mu[c]) * scale) - sum_dy) / k.sums[2][w];
         g.dweight[c] = (float)sum_dy_xhat, g.dbias[c] = (float)sum_dy;
         g.dphi[c] = LEARNED ? (float)(pull * k.sums[3][w] * M_LN2 / (g.phi[c] - 1)) : 0;
-        k.factor[w] = (float)factor, k.slope[w] = (float)(factor * scale * sum_dy_xhat / values), k.pull[w] = (float)pull;
+        k.factor[w] = (float)factor, k.slope[w] = (float)(factor * scale * sum_dy_xhat / values),
+        k.pull[w] = (float)pull;
       }
     }
   }

@@ -1,5 +1,5 @@
-// What Python calls: normalization about the generalized geometric median, forward and backward, on the processor's cores.
-// Each group of channels is one thread's, from its first pass to its last.
+// What Python calls: normalization about the generalized geometric median, forward and backward, on the processor's
+// cores. Each group of channels is one thread's, from its first pass to its last.
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -14,13 +14,15 @@ constexpr size_t LARGE = size_t(32) << 20;  // bytes; the allocator returns as m
 // Asks for large pages of memory for a large result, which the system hands out and clears at a fraction of the cost.
 static void prepare_memory(void* memory, size_t bytes) {
 #if defined(MADV_HUGEPAGE)
-  uintptr_t page = 4096, from = ((uintptr_t)memory + page - 1) / page * page, to = ((uintptr_t)memory + bytes) / page * page;
+  uintptr_t page = 4096, from = ((uintptr_t)memory + page - 1) / page * page,
+            to = ((uintptr_t)memory + bytes) / page * page;
   if (bytes >= LARGE) madvise((void*)from, to - from, MADV_HUGEPAGE);
 #endif
 }
 
 template <class T, bool ROOT>
-static int64_t forward(const Layout& layout, const void* x, void* y, const ForwardArguments& g, double* passes, int threads) {
+static int64_t forward(const Layout& layout, const void* x, void* y, const ForwardArguments& g, double* passes,
+                       int threads) {
   int64_t left = 0;
   double made = 0;
 #pragma omp parallel for num_threads(threads) reduction(+ : left, made) schedule(static)
@@ -34,39 +36,44 @@ static int64_t forward(const Layout& layout, const void* x, void* y, const Forwa
 }
 
 template <class T, bool ROOT, bool LEARNED>
-static void backward(const Layout& layout, const void* dy, const void* x, void* dx, const BackwardArguments& g, int threads) {
+static void backward(const Layout& layout, const void* dy, const void* x, void* dx, const BackwardArguments& g,
+                     int threads) {
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t i = 0; i < layout.groups; i++)
     Backward<T, ROOT, LEARNED>(layout, i, (const T*)dy, (const T*)x, (T*)dx, g).run();
 }
 
 // The solver's totals (stats.py) after one more call, and the largest error bound in standard errors.
-static void count_call(const ForwardArguments& g, double values, const float* totals, float* new_totals, float* largest) {
+static void count_call(const ForwardArguments& g, double values, const float* totals, float* new_totals,
+                       float* largest) {
   double passes = 0, most = totals[2], unconverged = 0, error = 0;
   for (int64_t c = 0; c < g.channels; c++) {
     passes += g.passes[c], unconverged += g.done[c] == 0;
     most = std::max<double>(most, g.passes[c]), error = std::max<double>(error, g.error[c]);
   }
-  const double share = 1.0 / (double)g.channels, all_totals[] = {totals[0] + 1, totals[1] + passes * share, most,
-                                                                totals[3] + unconverged * share, std::max<double>(totals[4], error)};
+  const double share = 1.0 / (double)g.channels,
+               all_totals[] = {totals[0] + 1, totals[1] + passes * share, most, totals[3] + unconverged * share,
+                               std::max<double>(totals[4], error)};
   for (int i = 0; i < 5; i++) new_totals[i] = (float)all_totals[i];
   *largest = (float)(error * std::sqrt(values));
 }
 
 // x, y: (samples, channels, positions), of bfloat16 if `half`, else of float32; root: phi is 1.5.  row: nine
-// results, each of `channels`; new_totals, largest: of `count_call`; passes: of the search over the data, on average.  Returns the number of channels that are
-// not certified, or whose squares over- or underflow.
-extern "C" int64_t normbench_forward(int64_t samples, int64_t channels, int64_t positions, int half, int root, int above_two,
-                                     const void* x, void* y, const float* weight, const float* bias, const float* phi,
-                                     const float* offset, const float* center, const float* totals, double eps, double tol,
-                                     float* const* row, float* new_totals, float* largest, double* passes, int threads) {
+// results, each of `channels`; new_totals, largest: of `count_call`; passes: of the search over the data, on average.
+// Returns the number of channels that are not certified, or whose squares over- or underflow.
+extern "C" int64_t normbench_forward(int64_t samples, int64_t channels, int64_t positions, int half, int root,
+                                     int above_two, const void* x, void* y, const float* weight, const float* bias,
+                                     const float* phi, const float* offset, const float* center, const float* totals,
+                                     double eps, double tol, float* const* row, float* new_totals, float* largest,
+                                     double* passes, int threads) {
   const Layout layout(samples, channels, positions, threads);
-  const ForwardArguments g{channels, weight, bias, phi, offset, center, eps, tol, above_two != 0,
-                           row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8]};
+  const ForwardArguments g{channels, weight, bias,   phi,    offset, center, eps,    tol,    above_two != 0,
+                           row[0],   row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8]};
   prepare_memory(y, samples * channels * positions * (half ? 2 : 4));
   auto run = [&](auto kind) {
     using T = decltype(kind);
-    return root ? forward<T, true>(layout, x, y, g, passes, threads) : forward<T, false>(layout, x, y, g, passes, threads);
+    return root ? forward<T, true>(layout, x, y, g, passes, threads)
+                : forward<T, false>(layout, x, y, g, passes, threads);
   };
   const int64_t left = half ? run(BFloat16()) : run(float());
   count_call(g, layout.values(), totals, new_totals, largest);
@@ -75,20 +82,26 @@ extern "C" int64_t normbench_forward(int64_t samples, int64_t channels, int64_t 
 
 // dy, x, dx as x above; learned: phi is; row: three results, the gradients of weight,
 // bias and phi.
-extern "C" void normbench_backward(int64_t samples, int64_t channels, int64_t positions, int half, int root, int learned,
-                                   int above_two, const void* dy, const void* x, void* dx, const float* weight,
-                                   const float* phi, const float* mean, const float* mu, const float* scale,
-                                   const float* floor, float* const* row, int threads) {
+extern "C" void normbench_backward(int64_t samples, int64_t channels, int64_t positions, int half, int root,
+                                   int learned, int above_two, const void* dy, const void* x, void* dx,
+                                   const float* weight, const float* phi, const float* mean, const float* mu,
+                                   const float* scale, const float* floor, float* const* row, int threads) {
   const Layout layout(samples, channels, positions, threads);
   const BackwardArguments g{channels, weight, phi, mean, mu, scale, floor, above_two != 0, row[0], row[1], row[2]};
   prepare_memory(dx, samples * channels * positions * (half ? 2 : 4));
   auto run = [&](auto kind) {
     using T = decltype(kind);
-    if (root) backward<T, true, false>(layout, dy, x, dx, g, threads);
-    else if (learned) backward<T, false, true>(layout, dy, x, dx, g, threads);
-    else backward<T, false, false>(layout, dy, x, dx, g, threads);
+    if (root)
+      backward<T, true, false>(layout, dy, x, dx, g, threads);
+    else if (learned)
+      backward<T, false, true>(layout, dy, x, dx, g, threads);
+    else
+      backward<T, false, false>(layout, dy, x, dx, g, threads);
   };
-  if (half) run(BFloat16()); else run(float());
+  if (half)
+    run(BFloat16());
+  else
+    run(float());
 }
 
 // dy: null in the forward pass, whose output is `out`, otherwise out is dx; row: mean, var, scale, dweight, dbias.
@@ -103,8 +116,14 @@ extern "C" void normbench_standardize(int64_t samples, int64_t channels, int64_t
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < layout.groups; i++) {
       Standardize<T> group(layout, i, g);
-      if (dy) group.backward((const T*)dy, (const T*)x, (T*)out); else group.forward((const T*)x, (T*)out);
+      if (dy)
+        group.backward((const T*)dy, (const T*)x, (T*)out);
+      else
+        group.forward((const T*)x, (T*)out);
     }
   };
-  if (half) run(BFloat16()); else run(float());
+  if (half)
+    run(BFloat16());
+  else
+    run(float());
 }

@@ -4,8 +4,8 @@
 #include "layout.h"
 #include "search.h"
 
-constexpr double CORE = 2;           // standard errors; the slope about the last center is an average over this distance
-constexpr double CORE_OF_STEPS = 4;  // the same for a step of the search, in tolerances
+constexpr double CORE = 2;  // standard errors; the slope about the last center is an average over this distance
+constexpr double CORE_OF_STEPS = 4;    // the same for a step of the search, in tolerances
 constexpr double SHARE_ERROR = 1.001;  // of `near_inverse`
 constexpr int MOST_PASSES = 40;
 constexpr int MOST_LISTED = 256;
@@ -22,8 +22,10 @@ template <class T, bool ROOT>
 class Forward {
   struct Work {  // of a panel
     Channel channel[LANES];
-    float center[LANES], power[LANES], least[LANES], mean[LANES], low[LANES], high[LANES];
-    float a[LANES], b[LANES], c[LANES], d[LANES];  // of the pass that is made
+    float center[LANES];  // which differences are taken about
+    float power[LANES], least[LANES], mean[LANES], low[LANES], high[LANES];
+    float spread[LANES], log_of_unit[LANES], core[LANES], top[LANES], reach[LANES];  // constants of a pass
+    float mu[LANES], factor[LANES], shift[LANES];                                    // of y
     double sums[4][LANES];
     Total total;
     bool busy, listed;
@@ -48,15 +50,19 @@ class Forward {
     for (int64_t p = 0; p < group.size(); p++) {
       const Panel& panel = group.panels[p];
       Work& k = work[p];
-      for (float* row : {k.center, k.power, k.least, k.mean, k.low, k.high, k.a, k.b, k.c, k.d}) std::fill_n(row, LANES, 1.0f);
+      for (float* row : {k.center, k.power, k.least, k.mean, k.low, k.high, k.spread, k.log_of_unit, k.core, k.top,
+                         k.reach, k.mu, k.factor, k.shift})
+        std::fill_n(row, LANES, 1.0f);
       k.total = Total();
       for (int w = 0; w < panel.width; w++) {
         k.channel[w] = Channel();
         k.channel[w].phi = g.phi[panel.channel + w];
         k.power[w] = (float)(k.channel[w].phi - 2), k.center[w] = g.center[panel.channel + w];
       }
-      if (g.above_two) panel.extrema(x, group.runs, k.low, k.high);
-      else panel.spread(x, group.runs, panel.constant(k.center), k.a);
+      if (g.above_two)
+        panel.extrema(x, group.runs, k.low, k.high);
+      else
+        panel.spread(x, group.runs, panel.constant(k.center), k.spread);
     }
   }
 
@@ -64,31 +70,37 @@ class Forward {
     group.blocks([&](int64_t p, int64_t from, int64_t to) {
       const Panel& panel = group.panels[p];
       const Floats about = panel.constant(work[p].*point);
-      panel.template add<2>(from, to, [&, x = x](auto place, Floats* term) {
-        Floats d = place(x) - about;
-        term[0] = d, term[1] = d * d;
-      }, work[p].total);
+      panel.template add<2>(
+          from, to,
+          [&, x = x](auto place, Floats* term) {
+            Floats d = place(x) - about;
+            term[0] = d, term[1] = d * d;
+          },
+          work[p].total);
     });
   }
 
   void sum_about_center() {  // moments, and what a step from the center of the batch before needs
     each_channel([&](Work& k, int w, int64_t) {
-      double size = std::max<double>(k.a[w], TINY), core = size * CORE / std::sqrt(values), phi = k.channel[w].phi;
+      double size = std::max<double>(k.spread[w], TINY), core = size * CORE / std::sqrt(values), phi = k.channel[w].phi;
       k.least[w] = (float)std::max(size * FLOOR, TINY);
-      k.b[w] = (float)Weights<ROOT>::log_of_unit(phi, size);
-      k.c[w] = (float)core;
-      k.d[w] = (float)(Weights<ROOT>::of(std::max(core, TINY), phi, size) / (phi - 1));
+      k.log_of_unit[w] = (float)Weights<ROOT>::log_of_unit(phi, size);
+      k.core[w] = (float)core;
+      k.top[w] = (float)(Weights<ROOT>::of(std::max(core, TINY), phi, size) / (phi - 1));
     });
     group.blocks([&](int64_t p, int64_t from, int64_t to) {
       const Panel& panel = group.panels[p];
       Work& k = work[p];
-      const Floats about = panel.constant(k.center), least = panel.constant(k.least), core = panel.constant(k.c);
-      const Floats top = panel.constant(k.d);
-      const Weights<ROOT> weights{panel.constant(k.power), panel.constant(k.b)};
-      panel.template add<4>(from, to, [&, x = x](auto place, Floats* term) {
-        Floats d = place(x) - about, distance = maximum(magnitude(d), least), w = weights.roughly(distance);
-        term[0] = d, term[1] = d * d, term[2] = d * w, term[3] = distance < core ? top : w;
-      }, k.total);
+      const Floats about = panel.constant(k.center), least = panel.constant(k.least), core = panel.constant(k.core);
+      const Floats top = panel.constant(k.top);
+      const Weights<ROOT> weights{panel.constant(k.power), panel.constant(k.log_of_unit)};
+      panel.template add<4>(
+          from, to,
+          [&, x = x](auto place, Floats* term) {
+            Floats d = place(x) - about, distance = maximum(magnitude(d), least), w = weights.roughly(distance);
+            term[0] = d, term[1] = d * d, term[2] = d * w, term[3] = distance < core ? top : w;
+          },
+          k.total);
     });
   }
 
@@ -107,7 +119,7 @@ class Forward {
       if (far) group.panels[p].template read<2>(k.total, again);
       for (int w = 0; w < group.panels[p].width; w++) {
         Channel& channel = k.channel[w];
-        double(*sums)[LANES] = far ? again : k.sums;
+        double (*sums)[LANES] = far ? again : k.sums;
         double shift = sums[0][w] / values, square = sums[1][w] / values;
         double mean = (far ? k.mean : k.center)[w] + shift, var = std::max(square - shift * shift, 0.0);
         var = std::isfinite(square) && square < LARGEST_FLOAT ? var : INFINITE;
@@ -134,9 +146,11 @@ class Forward {
       const Channel& channel = k.channel[w];
       double core = channel.distance * CORE_OF_STEPS;
       k.center[w] = (float)channel.y, k.least[w] = (float)channel.floor;
-      k.a[w] = (float)channel.reach, k.b[w] = (float)Weights<ROOT>::log_of_unit(channel.phi, channel.unit);
-      k.c[w] = (float)(k.listed ? channel.near : g.above_two ? 0 : core);
-      if (!k.listed) k.d[w] = (float)(Weights<ROOT>::of(std::max(core, TINY), channel.phi, channel.unit) / (channel.phi - 1));
+      k.reach[w] = (float)channel.reach,
+      k.log_of_unit[w] = (float)Weights<ROOT>::log_of_unit(channel.phi, channel.unit);
+      k.core[w] = (float)(k.listed ? channel.near : g.above_two ? 0 : core);
+      if (!k.listed)
+        k.top[w] = (float)(Weights<ROOT>::of(std::max(core, TINY), channel.phi, channel.unit) / (channel.phi - 1));
     });
     return left;
   }
@@ -144,37 +158,46 @@ class Forward {
   void pass(int64_t p, int64_t from, int64_t to) {
     const Panel& panel = group.panels[p];
     Work& k = work[p];
-    const Floats at = panel.constant(k.center), least = panel.constant(k.least), core = panel.constant(k.c);
-    const Floats top = panel.constant(k.d), reach = panel.constant(k.a);
-    const Weights<ROOT> weights{panel.constant(k.power), panel.constant(k.b)};
+    const Floats at = panel.constant(k.center), least = panel.constant(k.least), core = panel.constant(k.core);
+    const Floats top = panel.constant(k.top), reach = panel.constant(k.reach);
+    const Weights<ROOT> weights{panel.constant(k.power), panel.constant(k.log_of_unit)};
     if (!k.listed && ROOT) {  // one pass is nearly always enough: the slope at y will do
-      panel.template add<3>(from, to, [&, x = x](auto place, Floats* term) {
-        Floats d = place(x) - at, w = weights(maximum(magnitude(d), least));
-        term[0] = d * w, term[1] = w, term[2] = w * minimum(w * w * reach, all(1));
-      }, k.total);
+      panel.template add<3>(
+          from, to,
+          [&, x = x](auto place, Floats* term) {
+            Floats d = place(x) - at, w = weights(maximum(magnitude(d), least));
+            term[0] = d * w, term[1] = w, term[2] = w * minimum(w * w * reach, all(1));
+          },
+          k.total);
       return;
     }
     if (!k.listed) {
-      panel.template add<4>(from, to, [&, x = x](auto place, Floats* term) {
-        Floats d = place(x) - at, distance = maximum(magnitude(d), least), w = weights(distance);
-        Floats share = minimum(near_inverse(distance) * reach, all(1));
-        term[0] = d * w, term[1] = w, term[2] = w * share, term[3] = distance < core ? top : w;
-      }, k.total);
+      panel.template add<4>(
+          from, to,
+          [&, x = x](auto place, Floats* term) {
+            Floats d = place(x) - at, distance = maximum(magnitude(d), least), w = weights(distance);
+            Floats share = minimum(near_inverse(distance) * reach, all(1));
+            term[0] = d * w, term[1] = w, term[2] = w * share, term[3] = distance < core ? top : w;
+          },
+          k.total);
       return;
     }
-    panel.template add<3>(from, to, [&, x = x](auto place, Floats* term) {
-      Floats d = place(x) - at, distance = maximum(magnitude(d), least), w = weights(distance);
-      Ints is_near = place.fill(distance, INFINITY) < core;
-      if (unsigned bits = bits_of(is_near); __builtin_expect(bits != 0, 0)) {
-        float each[LANES];
-        for (store(each, d); bits; bits &= bits - 1) {
-          int lane = __builtin_ctz(bits), c = panel.is_channel ? 0 : lane;
-          k.list[c][std::min(k.counts[c]++, MOST_LISTED - 1)] = each[lane];
-        }
-        w = is_near ? Floats{} : w;
-      }
-      term[0] = d * w, term[1] = w, term[2] = w * near_inverse(distance);
-    }, k.total);
+    panel.template add<3>(
+        from, to,
+        [&, x = x](auto place, Floats* term) {
+          Floats d = place(x) - at, distance = maximum(magnitude(d), least), w = weights(distance);
+          Ints is_near = place.fill(distance, INFINITY) < core;
+          if (unsigned bits = bits_of(is_near); __builtin_expect(bits != 0, 0)) {
+            float each[LANES];
+            for (store(each, d); bits; bits &= bits - 1) {
+              int lane = __builtin_ctz(bits), c = panel.is_channel ? 0 : lane;
+              k.list[c][std::min(k.counts[c]++, MOST_LISTED - 1)] = each[lane];
+            }
+            w = is_near ? Floats{} : w;
+          }
+          term[0] = d * w, term[1] = w, term[2] = w * near_inverse(distance);
+        },
+        k.total);
   }
 
   void step_listed(Work& k, int w) {
@@ -186,7 +209,7 @@ class Forward {
     }
     float* list = k.list[w];
     for (int i = count; i % LANES; i++) list[i] = 0;
-    const Weights<ROOT> weights{all(k.power[w]), all(k.b[w])};
+    const Weights<ROOT> weights{all(k.power[w]), all(k.log_of_unit[w])};
     const Floats least = all(k.least[w]);
     auto score_near = [&](double e) {
       Floats sum = {};
@@ -216,8 +239,10 @@ class Forward {
       double error = std::max(channel.error - TINY, 0.0) / (channel.sd + std::fabs(mean) * ROUNDING + TINY);
       g.mu[c] = (float)mu, g.var[c] = (float)var, g.scale[c] = (float)scale, g.mean[c] = (float)mean;
       g.new_offset[c] = std::isfinite(offset) ? (float)offset : 0, g.floor[c] = (float)channel.floor;
-      g.error[c] = std::isfinite(error) ? (float)error : INFINITY, g.passes[c] = (float)channel.passes, g.done[c] = done;
-      k.a[w] = (float)mu, k.b[w] = (float)(scale * (g.weight ? g.weight[c] : 1)), k.c[w] = g.bias ? g.bias[c] : 0;
+      g.error[c] = std::isfinite(error) ? (float)error : INFINITY, g.passes[c] = (float)channel.passes,
+      g.done[c] = done;
+      k.mu[w] = (float)mu, k.factor[w] = (float)(scale * (g.weight ? g.weight[c] : 1)),
+      k.shift[w] = g.bias ? g.bias[c] : 0;
       alone += !done;
     });
     return alone;
@@ -226,7 +251,8 @@ class Forward {
   void normalize() {
     group.blocks([&](int64_t p, int64_t from, int64_t to) {
       const Panel& panel = group.panels[p];
-      const Floats center = panel.constant(work[p].a), factor = panel.constant(work[p].b), shift = panel.constant(work[p].c);
+      const Floats center = panel.constant(work[p].mu), factor = panel.constant(work[p].factor),
+                   shift = panel.constant(work[p].shift);
       panel.each(from, to, [=, x = x, y = y](auto place) { place.put(y, (place(x) - center) * factor + shift); });
     });
   }
@@ -245,18 +271,26 @@ class Forward {
 
   int64_t run() {  // how many channels are left that have to be solved by other means
     begin();
-    if (g.above_two) sum_moments(&Work::center); else sum_about_center();
+    if (g.above_two)
+      sum_moments(&Work::center);
+    else
+      sum_about_center();
     read_moments();
     for (int i = 0; i < MOST_PASSES && prepare_pass(); i++) {
-      group.blocks([&](int64_t p, int64_t from, int64_t to) { if (work[p].busy) pass(p, from, to); });
+      group.blocks([&](int64_t p, int64_t from, int64_t to) {
+        if (work[p].busy) pass(p, from, to);
+      });
       for (int64_t p = 0; p < group.size(); p++) {
         Work& k = work[p];
         if (!k.busy) continue;
         passes += group.panels[p].width;
         group.panels[p].template read<4>(k.total, k.sums);
         for (int w = 0; w < group.panels[p].width; w++) {
-          if (k.listed) step_listed(k, w);
-          else k.channel[w].step({k.sums[0][w], k.sums[1][w], k.sums[2][w] * SHARE_ERROR, g.above_two || ROOT ? k.sums[1][w] : k.sums[3][w]});
+          if (k.listed)
+            step_listed(k, w);
+          else
+            k.channel[w].step({k.sums[0][w], k.sums[1][w], k.sums[2][w] * SHARE_ERROR,
+                               g.above_two || ROOT ? k.sums[1][w] : k.sums[3][w]});
         }
       }
     }

@@ -12,10 +12,10 @@ constexpr float SMALLEST_ORDINARY = 0x1p-40f, LARGEST_ORDINARY = 0x1p40f;
 
 struct GraphArguments {
   int64_t graphs, channels;
-  const int64_t* first;                         // row of each graph, and the number of rows
-  const float *weight, *bias, *alpha, *phi;     // one a feature
+  const int64_t* first;                      // row of each graph, and the number of rows
+  const float *weight, *bias, *alpha, *phi;  // one a feature
   double eps, tol;
-  float *mean, *mu, *scale, *floor, *unit;      // one a graph and feature: results of the forward pass
+  float *mean, *mu, *scale, *floor, *unit;  // one a graph and feature: results of the forward pass
 };
 
 struct GraphCounts {  // over medians
@@ -45,7 +45,9 @@ struct GraphTile {
   }
 
   INLINE Floats read(const float* p, int64_t at) const { return width == LANES ? load(p + at) : load(p + at, width); }
-  INLINE void write(float* p, int64_t at, Floats v) const { width == LANES ? store(p + at, v) : store(p + at, v, width); }
+  INLINE void write(float* p, int64_t at, Floats v) const {
+    width == LANES ? store(p + at, v) : store(p + at, v, width);
+  }
 };
 
 template <bool ROOT>
@@ -65,20 +67,25 @@ void search_graph(const GraphTile& tile, const float* x, const GraphArguments& g
   const Floats var = square / n;
   Floats sd, finite_sd = either(is_finite(var), var, Floats{});
   for (int l = 0; l < LANES; l++) sd[l] = std::sqrt(finite_sd[l]);
-  const Floats floor = maximum(sd * (float)FLOOR, tiny), unit = maximum(high - low, tiny), size = maximum(magnitude(low), magnitude(high));
+  const Floats floor = maximum(sd * (float)FLOOR, tiny), unit = maximum(high - low, tiny),
+               size = maximum(magnitude(low), magnitude(high));
   const Ints lanes = first_lanes(tile.width), unusual = (size < SMALLEST_ORDINARY) | (size > LARGEST_ORDINARY);
   counts.extreme |= bits_of(lanes & unusual & (size != 0) & is_finite(size)) != 0;
 
   // what is asked, as in `what_is_asked`
   const Floats distance = maximum(maximum(sd * (float)(g.tol / std::sqrt(n)), sd * (float)TOLERANCE), floor * 2.0f);
-  const Floats bend = magnitude(phi - 2.0f), slope = either(phi > 2.0f, maximum(bend, all(1)), maximum(bend, all(1e-3f)));
+  const Floats bend = magnitude(phi - 2.0f),
+               slope = either(phi > 2.0f, maximum(bend, all(1)), maximum(bend, all(1e-3f)));
   const Ints both = (phi >= (float)TWO_SIDED_FROM) & (phi <= 2.0f);
-  const Floats reach = (distance + magnitude(mean) * rounding) * either(both, all((float)(REACH_IN_TOLERANCES * std::pow(n, 1.0 / 6))), slope);
+  const Floats reach = (distance + magnitude(mean) * rounding) *
+                       either(both, all((float)(REACH_IN_TOLERANCES * std::pow(n, 1.0 / 6))), slope);
   const Floats one_sided = reach / slope, two_sided = either(both, reach * 0.5f, Floats{}), p = phi - 1.0f;
 
-  const Floats offset = cube / n / maximum(var, tiny) * ((phi - 2.0f) / 6.0f), half = sd * 0.5f;  // Edgeworth's expansion
+  const Floats offset = cube / n / maximum(var, tiny) * ((phi - 2.0f) / 6.0f),
+               half = sd * 0.5f;  // Edgeworth's expansion
   const Floats expected = minimum(maximum(either(offset == offset, offset, Floats{}), -half), half);
-  Floats y = minimum(maximum(mean + expected, low), high), last_score = all(INFINITY), error = all(INFINITY), passes = {};
+  Floats y = minimum(maximum(mean + expected, low), high), last_score = all(INFINITY), error = all(INFINITY),
+         passes = {};
   Ints done = ~is_finite(mean) | ~lanes;
   const Weights<ROOT> weights{phi - 2.0f, -(phi - 2.0f) * log2(unit)};
   for (int pass = 0; pass < MOST_GRAPH_PASSES && bits_of(~done); pass++) {
@@ -89,10 +96,12 @@ void search_graph(const GraphTile& tile, const float* x, const GraphArguments& g
     });
     const Floats step = score / (weight * p), length = magnitude(step), share = near * 1.001f / weight;
     low = either((score > 0) & ~done, maximum(low, y), low), high = either((score < 0) & ~done, minimum(high, y), high);
-    const Floats most = length / maximum(1.0f - share, all(1e-9f)), least = length / (1.0f + share * 2.0f * (1.0f - p) / p);
+    const Floats most = length / maximum(1.0f - share, all(1e-9f)),
+                 least = length / (1.0f + share * 2.0f * (1.0f - p) / p);
     const Floats two = maximum(most - length, length - least), one = either(most <= one_sided, most, all(INFINITY));
     const Floats bound = minimum(either((two_sided > 0) & (most <= two_sided), two, one), high - low) + floor;
-    const Floats off = magnitude(y) * rounding, newton = y + step, across = y + either(step < 0, -distance, distance) * 0.8f;
+    const Floats off = magnitude(y) * rounding, newton = y + step,
+                 across = y + either(step < 0, -distance, distance) * 0.8f;
     const Ints finished = (bound <= distance + off) & is_finite(off);
     const Ints quick = (newton > low) & (newton < high) & (magnitude(score) <= last_score * 0.5f);
     const Ints stuck = (length < distance * 0.25f) & (across > low) & (across < high);
@@ -102,7 +111,8 @@ void search_graph(const GraphTile& tile, const float* x, const GraphArguments& g
     last_score = either(quick & ~stuck, magnitude(score), all(INFINITY)), passes += either(done, Floats{}, all(1));
     done |= finished;
   }
-  const Floats mu = either(is_finite(mean), y, all(NAN)), center = tile.read(g.alpha, tile.channel) * mu, shift = mean - center;
+  const Floats mu = either(is_finite(mean), y, all(NAN)), center = tile.read(g.alpha, tile.channel) * mu,
+               shift = mean - center;
   const int64_t at = graph * tile.channels + tile.channel;
   tile.write(g.mean, at, mean), tile.write(g.mu, at, mu), tile.write(g.floor, at, floor), tile.write(g.unit, at, unit);
   tile.write(g.scale, at, inverse_root(var + shift * shift + (float)g.eps));
@@ -118,19 +128,23 @@ void search_graph(const GraphTile& tile, const float* x, const GraphArguments& g
 inline void normalize_graph(const GraphTile& tile, const float* x, float* y, const GraphArguments& g, int64_t graph) {
   const int64_t own = graph * tile.channels + tile.channel;
   const Floats center = tile.read(g.alpha, tile.channel) * tile.read(g.mu, own);
-  const Floats factor = tile.read(g.scale, own) * tile.read(g.weight, tile.channel), shift = tile.read(g.bias, tile.channel);
+  const Floats factor = tile.read(g.scale, own) * tile.read(g.weight, tile.channel),
+               shift = tile.read(g.bias, tile.channel);
   tile.each([&](int64_t at) { tile.write(y, at, (tile.read(x, at) - center) * factor + shift); });
 }
 
 // sums: of the gradients of weight, bias, alpha and phi, a row each
 template <bool ROOT, bool LEARNED>
-void graph_gradient(const GraphTile& tile, const float* dy, const float* x, float* dx, const GraphArguments& g, int64_t graph,
-                    double* sums) {
+void graph_gradient(const GraphTile& tile, const float* dy, const float* x, float* dx, const GraphArguments& g,
+                    int64_t graph, double* sums) {
   const int64_t own = graph * tile.channels + tile.channel;
   const float n = (float)tile.rows();
-  const Floats mu = tile.read(g.mu, own), alpha = tile.read(g.alpha, tile.channel), center = alpha * mu, mean = tile.read(g.mean, own);
-  const Floats scale = tile.read(g.scale, own), floor = tile.read(g.floor, own), power = tile.read(g.phi, tile.channel) - 2.0f;
-  const Floats log_of_unit = log2(maximum(tile.read(g.unit, own), all((float)TINY))), factor = scale * tile.read(g.weight, tile.channel);
+  const Floats mu = tile.read(g.mu, own), alpha = tile.read(g.alpha, tile.channel), center = alpha * mu,
+               mean = tile.read(g.mean, own);
+  const Floats scale = tile.read(g.scale, own), floor = tile.read(g.floor, own),
+               power = tile.read(g.phi, tile.channel) - 2.0f;
+  const Floats log_of_unit = log2(maximum(tile.read(g.unit, own), all((float)TINY))),
+               factor = scale * tile.read(g.weight, tile.channel);
   const Weights<ROOT> weights{power, -power * log_of_unit};
   Floats sum_dy = {}, sum_dy_xhat = {}, sum_w = {}, sum_dwlog = {};
   tile.each([&](int64_t at) {
@@ -147,7 +161,8 @@ void graph_gradient(const GraphTile& tile, const float* dy, const float* x, floa
   const Floats pull = -alpha * sum_ds / maximum(sum_w, all((float)TINY));
   tile.each([&](int64_t at) {
     Floats v = tile.read(x, at);
-    tile.write(dx, at, factor * (tile.read(dy, at) - (v - center) * slope) + pull * weights(maximum(magnitude(v - mu), floor)));
+    tile.write(dx, at,
+               factor * (tile.read(dy, at) - (v - center) * slope) + pull * weights(maximum(magnitude(v - mu), floor)));
   });
   for (int l = 0; l < tile.width; l++) {
     double* of = sums + tile.channel + l;

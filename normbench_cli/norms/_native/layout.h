@@ -1,5 +1,5 @@
-// How the loops see columns: in panels, each a channel of (samples, channels, positions) or LANES neighboring channels of
-// (rows, channels); and in groups of neighboring panels, whose runs of values are read together.
+// How the loops see columns: in panels, each a channel of (samples, channels, positions) or LANES neighboring channels
+// of (rows, channels); and in groups of neighboring panels, whose runs of values are read together.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 constexpr int FLUSH = 256;            // vectors that are added in float32 before they are added in float64
 constexpr int64_t GROUP_WIDTH = 256;  // values of a group that lie beside each other, where there are so many
-constexpr int64_t BLOCK = 2048;       // values of a group that are read before each panel's turn: they stay in the cache
-constexpr int64_t SHORT_RUN = 256;    // values; the processor does not foresee where the next short run begins
+constexpr int64_t BLOCK = 2048;     // values of a group that are read before each panel's turn: they stay in the cache
+constexpr int64_t SHORT_RUN = 256;  // values; the processor does not foresee where the next short run begins
 constexpr int64_t RUNS_AHEAD = 16;
 constexpr int64_t SAMPLED_VECTORS = 32, SAMPLED_ROWS = 128;
 
@@ -24,7 +24,9 @@ struct Whole {  // the LANES values from a place on
   }
 
   template <class T>
-  INLINE void put(T* values, Floats v) const { store(values + at, v); }
+  INLINE void put(T* values, Floats v) const {
+    store(values + at, v);
+  }
 
   INLINE Floats fill(Floats v, float) const { return v; }
 };
@@ -34,10 +36,14 @@ struct Part {  // the first few of them
   int count;
 
   template <class T>
-  INLINE Floats operator()(const T* values) const { return load(values + at, count); }
+  INLINE Floats operator()(const T* values) const {
+    return load(values + at, count);
+  }
 
   template <class T>
-  INLINE void put(T* values, Floats v) const { store(values + at, v, count); }
+  INLINE void put(T* values, Floats v) const {
+    store(values + at, v, count);
+  }
 
   INLINE Floats fill(Floats v, float other) const { return first_lanes(count) ? v : all(other); }
 };
@@ -54,7 +60,9 @@ struct Panel {
   int64_t channel;                    // the first, and how many
   int width;
 
-  INLINE Floats constant(const float* of_channels) const { return is_channel ? all(of_channels[0]) : load(of_channels); }
+  INLINE Floats constant(const float* of_channels) const {
+    return is_channel ? all(of_channels[0]) : load(of_channels);
+  }
 
   template <class Body>
   INLINE void each(int64_t from, int64_t to, Body body) const {
@@ -129,12 +137,16 @@ struct Panel {
   }
 
   template <class T, class Body>
-  int64_t sample(const T* x, int64_t runs, Body body) const {  // body(values, place) for a few hundred; how many vectors
+  int64_t sample(const T* x, int64_t runs,
+                 Body body) const {  // body(values, place) for a few hundred; how many vectors
     int64_t in_run = std::max<int64_t>(1, run / LANES), vectors = runs * in_run;
     int64_t number = std::min(is_channel ? SAMPLED_VECTORS : SAMPLED_ROWS, vectors);
     for (int64_t j = 0; j < number; j++) {
       int64_t k = j * vectors / number, at = start + k / in_run * stride + k % in_run * LANES;
-      if (run < LANES) body(Part{at, (int)run}); else body(Whole{at, 0});
+      if (run < LANES)
+        body(Part{at, (int)run});
+      else
+        body(Whole{at, 0});
     }
     return number;
   }

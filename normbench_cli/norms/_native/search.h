@@ -1,4 +1,5 @@
-// The search for a channel's median between the passes over its data: the bracket, the next step, the bound on its error.
+// The search for a channel's median between the passes over its data: the bracket, the next step, the bound on its
+// error.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +10,8 @@ constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // as in solver.py and certified.py
 constexpr double TINY = 1e-30, FLOOR = 1e-6, TOLERANCE = 6e-6, ROUNDING = 2.4e-7, SMALLEST_SD = 1e-16;
 constexpr double TWO_SIDED_FROM = 1.4, REACH_IN_TOLERANCES = 4, TRUSTED_STEP = 0.25;
-constexpr double FAR = 0.9;             // of the mean square about a point: so much may come from its distance to the mean
-constexpr double NEAR = 0.5;            // standard errors; where values are listed, those that are nearer
+constexpr double FAR = 0.9;   // of the mean square about a point: so much may come from its distance to the mean
+constexpr double NEAR = 0.5;  // standard errors; where values are listed, those that are nearer
 constexpr double LARGEST_FLOAT = 3.4e38;
 
 struct Sums {

@@ -35,10 +35,13 @@ class Standardize {
     group.blocks([&](int64_t p, int64_t from, int64_t to) {
       const Panel& panel = group.panels[p];
       const Floats about = panel.constant(work[p].center);
-      panel.template add<2>(from, to, [=](auto place, Floats* term) {
-        Floats d = place(x) - about;
-        term[0] = d, term[1] = d * d;
-      }, work[p].total);
+      panel.template add<2>(
+          from, to,
+          [=](auto place, Floats* term) {
+            Floats d = place(x) - about;
+            term[0] = d, term[1] = d * d;
+          },
+          work[p].total);
     });
     for (int64_t p = 0; p < group.size(); p++) group.panels[p].template read<2>(work[p].total, work[p].sums);
   }
@@ -77,24 +80,30 @@ class Standardize {
     group.blocks([&](int64_t p, int64_t from, int64_t to) {
       const Panel& panel = group.panels[p];
       const Floats center = panel.constant(work[p].center);
-      panel.template add<2>(from, to, [=](auto place, Floats* term) {
-        Floats grad = place(dy);
-        term[0] = grad, term[1] = grad * (place(x) - center);
-      }, work[p].total);
+      panel.template add<2>(
+          from, to,
+          [=](auto place, Floats* term) {
+            Floats grad = place(dy);
+            term[0] = grad, term[1] = grad * (place(x) - center);
+          },
+          work[p].total);
     });
     for (int64_t p = 0; p < group.size(); p++) group.panels[p].template read<2>(work[p].total, work[p].sums);
     each_channel([&](Work& k, int w, int64_t c) {
       double scale = g.scale[c], factor = scale * g.weight[c] / g.kappa, sum_dy_u = k.sums[1][w] * scale;
       double dbias = factor * (k.sums[0][w] - sum_dy_u * scale * g.bias[c]);
       g.dweight[c] = (float)(sum_dy_u / g.kappa), g.dbias[c] = (float)dbias;
-      k.factor[w] = (float)factor, k.slope[w] = (float)(factor * scale * sum_dy_u / values), k.shift[w] = (float)(dbias / values);
+      k.factor[w] = (float)factor, k.slope[w] = (float)(factor * scale * sum_dy_u / values),
+      k.shift[w] = (float)(dbias / values);
     });
     group.blocks([&](int64_t p, int64_t from, int64_t to) {
       const Panel& panel = group.panels[p];
       Work& k = work[p];
-      const Floats center = panel.constant(k.center), factor = panel.constant(k.factor), slope = panel.constant(k.slope);
+      const Floats center = panel.constant(k.center), factor = panel.constant(k.factor),
+                   slope = panel.constant(k.slope);
       const Floats shift = panel.constant(k.shift);
-      panel.each(from, to, [=](auto place) { place.put(dx, place(dy) * factor - (place(x) - center) * slope - shift); });
+      panel.each(from, to,
+                 [=](auto place) { place.put(dx, place(dy) * factor - (place(x) - center) * slope - shift); });
     });
   }
 };

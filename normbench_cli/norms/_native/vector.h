@@ -133,15 +133,13 @@ INLINE Floats polynomial(const float (&coefficients)[N], Floats t) {  // the hig
 
 INLINE Floats log2(Floats x) {  // of positive normal numbers
 #if defined(WIDE)
-  constexpr float C[] = {
-      -0.0938960984f, 0.202076584f, -0.250414431f, 0.290264517f,
-      -0.360368282f, 0.48084268f, -0.721350074f, 1.44269526f};
+  constexpr float C[] = {-0.0938960984f, 0.202076584f, -0.250414431f, 0.290264517f,
+                         -0.360368282f,  0.48084268f,  -0.721350074f, 1.44269526f};
   Floats t = (Floats)_mm512_getmant_ps((__m512)x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src) - 1.0f;
   return t * polynomial(C, t) + (Floats)_mm512_getexp_ps((__m512)(x * (float)(4.0 / 3)));
 #else
-  constexpr float C[] = {
-      -0.14275974f, 0.232652575f, -0.249271825f, 0.287288874f,
-      -0.360225171f, 0.480916709f, -0.721352935f, 1.44269502f};
+  constexpr float C[] = {-0.14275974f,  0.232652575f, -0.249271825f, 0.287288874f,
+                         -0.360225171f, 0.480916709f, -0.721352935f, 1.44269502f};
   Ints bits = (Ints)x, exponent = (bits - 0x3f3504f3) >> 23;
   Floats t = (Floats)(bits - (exponent << 23)) - 1.0f;  // from sqrt(1/2) - 1 to sqrt(2) - 1
   return t * polynomial(C, t) + __builtin_convertvector(exponent, Floats);
@@ -149,9 +147,7 @@ INLINE Floats log2(Floats x) {  // of positive normal numbers
 }
 
 INLINE Floats exp2(Floats x) {
-  constexpr float C[] = {
-      0.00133908633f, 0.00967603177f, 0.0555035695f,
-      0.240221068f, 0.693147182f, 1.00000012f};
+  constexpr float C[] = {0.00133908633f, 0.00967603177f, 0.0555035695f, 0.240221068f, 0.693147182f, 1.00000012f};
 #if defined(WIDE)
   Floats t = (Floats)_mm512_reduce_ps((__m512)x, 0);  // x minus the nearest integer
   return (Floats)_mm512_scalef_ps((__m512)polynomial(C, t), (__m512)(x - t));
