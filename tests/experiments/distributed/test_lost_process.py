@@ -20,7 +20,7 @@ RUN = [
     *("train", "--model", "mlp:size=8,width=16", "--data", "digits:size=8", "--norm", "augnorm", "--sync-norm", "-q"),
     *("--batch-size", "205", "--epochs", "5", "--nproc", "3", "--set", "checkpoint_minutes=0"),
 ]
-IN_AN_EPOCH = 5  # of the 8 steps of an epoch
+STEPS = 8  # of an epoch
 
 
 def start(home: Path, *words: str) -> subprocess.Popen[str]:
@@ -41,7 +41,7 @@ def wait_for_a_step(home: Path) -> None:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         steps = sorted(int(path.stem.partition("-")[2]) for path in home.glob("runs/*/checkpoint-*.pt"))
-        if steps and steps[-1] > 8 and steps[-1] % 8 == IN_AN_EPOCH:
+        if steps and steps[-1] > STEPS and steps[-1] % STEPS:
             return
         time.sleep(0.002)
     raise AssertionError("no step was taken")

@@ -92,7 +92,7 @@ def test_a_killed_process_is_replaced_and_its_run_goes_on_from_its_checkpoint(ho
             killed.append(event.epoch)
 
     with Store.open() as store:
-        (result,) = run_works(works(epochs=60), Choice("local", 1, ONE_THREAD), store, kill)
+        (result,) = run_works(works(epochs=300), Choice("local", 1, ONE_THREAD), store, kill)
     lost = [event.message for event in events if isinstance(event, CellState) and event.state == "lost"]
     assert len(lost) == 1
     assert "killed by signal 9" in lost[0]

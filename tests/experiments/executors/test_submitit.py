@@ -20,6 +20,8 @@ from tests.experiments.executors.pretend_slurm import make_slurm
 from tests.experiments.executors.support import works
 from tests.killing import recorded_runs
 
+LONG = 600  # epochs, so that a run goes on when its launcher next looks how far it is
+
 pytest.importorskip("submitit")
 pytestmark = pytest.mark.slow
 
@@ -46,12 +48,12 @@ def test_a_job_that_is_killed_is_submitted_again_and_goes_on(home: Path) -> None
     killed: list[int] = []
 
     def kill(event: Event) -> None:
-        if isinstance(event, CellState) and event.epoch and not killed:
+        if isinstance(event, CellState) and event.epoch and event.state == "running" and not killed:
             killed.append(recorded_runs(home)[0].pid)
             os.kill(killed[0], signal.SIGKILL)
 
     with Store.open() as store:
-        (result,) = run_works(works(epochs=60), submitit_choice(), store, kill)
+        (result,) = run_works(works(epochs=LONG), submitit_choice(), store, kill)
     assert killed
     assert result.status == "finished"
     assert [run.status for run in recorded_runs(home)] == ["finished"]
@@ -97,7 +99,7 @@ def test_an_array_of_slurm_whose_node_dies(home: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr("normbench_cli.experiments.executors.submitit.LOOK_AT_SLURM_SECONDS", 1.0)
     with Store.open() as store:
-        results = run_works(works(2, epochs=60), submitit_choice(), store, kill)
+        results = run_works(works(2, epochs=LONG), submitit_choice(), store, kill)
     assert [result.status for result in results] == ["finished"] * 2
     assert sum(isinstance(event, CellState) and event.state == "lost" for event in events) == 1
     assert [run.status for run in recorded_runs(home)] == ["finished"] * 2
