@@ -14,6 +14,7 @@ from normbench_cli.norms._batch.running import RunningStatsNorm
 from normbench_cli.norms._batch.synced import normalize_about as normalize_about_over
 from normbench_cli.norms._batch.synced import shaped_like
 from normbench_cli.norms._ggm.autograd import compile_ahead, normalize_about_median
+from normbench_cli.norms._ggm.carried import Carried
 from normbench_cli.norms._ggm.certified import Tolerance, in_standard_errors
 from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.median import generalized_median
@@ -120,17 +121,14 @@ class AugNorm(RunningStatsNorm, SolverLayer):
             y, var = normalize_about(data, mu, self.weight, self.bias, self.eps)
             return from_columns(y.to(x.dtype), x), mu, var
         options, parameters = self.solver_options(x), (self.weight, self.bias, self.phi_tensor())
-        if options.tol is None:
-            y, mu, var, offset, totals = normalize_about_median(x, *parameters, self.start, self.solver_totals, options)
-            error = in_standard_errors(SolverTotals(*totals.unbind()).max_error, x.numel() // self.num_features)
-        else:
-            tensors = *parameters, self.start, self.center, self.solver_totals
-            y, mu, var, offset, totals, error, _ = normalize_to_tolerance(
-                x, *tensors, options, self.options_as_text, self.step_before, self.failures
+        if options.tol is not None:
+            carried = Carried(self.start, self.center, self.solver_totals, self.largest_error)
+            return normalize_to_tolerance(
+                x, *parameters, carried, options, self.options_as_text, self.step_before, self.failures
             )
-            self.center.copy_(torch.where(torch.isfinite(mu), mu, self.center))
+        y, mu, var, offset, totals = normalize_about_median(x, *parameters, self.start, self.solver_totals, options)
+        self.count_error(in_standard_errors(SolverTotals(*totals.unbind()).max_error, x.numel() // self.num_features))
         self.solver_totals.copy_(totals)
-        self.count_error(error)
         self.start.lerp_(offset.to(self.start.dtype), 0.5)
         return y, mu, var
 

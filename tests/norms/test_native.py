@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from normbench_cli import fast_paths
 from normbench_cli.norms import NORMS
 from normbench_cli.norms._batch.layout import from_columns, to_columns
+from normbench_cli.norms._ggm.carried import Carried
 from normbench_cli.norms._ggm.gradient import backward_pass
-from normbench_cli.norms._ggm.kernels import SolverOptions
+from normbench_cli.norms._ggm.kernels import Fit, SolverOptions
 from normbench_cli.norms._native import columns, library, standardize
 
 LAYOUTS = {  # shape, and whether channels are last in memory
@@ -40,6 +41,10 @@ def data(layout: str, seed: int = 0) -> Tensor:
     return to_columns(x.contiguous(memory_format=torch.channels_last) if last else x)
 
 
+def nothing_carried(channels: int) -> Carried:
+    return Carried(torch.zeros(channels), torch.zeros(channels), torch.zeros(5), torch.zeros(()))
+
+
 def per_channel(values: Tensor, flat: Tensor) -> Tensor:
     return values.double() if flat.ndim == 2 else values.double()[:, None]
 
@@ -52,22 +57,26 @@ def test_the_passes_of_augnorm(layout: str, phi: float, dtype: torch.dtype) -> N
     flat, dy = data(layout).to(dtype), data(layout, 1).to(dtype)
     channels, axes = flat.shape[1], (0, 2) if flat.ndim == 3 else 0
     weight, bias = torch.linspace(0.5, 2, channels), torch.linspace(-1, 1, channels)
-    zeros, options = torch.zeros(channels), SolverOptions(phi, 1e-5, 1, above_two=phi > 2, tol=0.02)
-    step = columns.forward(flat, weight, bias, phi, zeros, zeros, torch.zeros(5), eps=1e-5, tol=0.02, above_two=phi > 2)
-    x, mu, places = flat.double(), step.mu.double(), {torch.float32: 2e-5, torch.bfloat16: 8e-3}[dtype]
+    options, carried = SolverOptions(phi, 1e-5, 1, above_two=phi > 2, tol=0.02), nothing_carried(channels)
+    step = columns.forward(flat, weight, bias, phi, carried, eps=1e-5, tol=0.02, above_two=phi > 2)
+    fit = Fit(*step.fit)
+    x, mu, places = flat.double(), fit.mu.double(), {torch.float32: 2e-5, torch.bfloat16: 8e-3}[dtype]
     d = x - per_channel(mu, x)
     score, slope = (d.sign() * d.abs() ** (phi - 1)).sum(axes), (phi - 1) * (d.abs() ** (phi - 2)).sum(axes)
     assert step.left == 0
     assert float((score / slope).abs().max()) < 0.02  # the median is near
-    torch.testing.assert_close(step.mean.double(), x.mean(axes), rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(step.var.double(), d.square().mean(axes), rtol=1e-5, atol=1e-6)
-    y = d * per_channel(step.scale * weight, x) + per_channel(bias, x)
+    torch.testing.assert_close(fit.mean.double(), x.mean(axes), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(fit.var.double(), d.square().mean(axes), rtol=1e-5, atol=1e-6)
+    y = d * per_channel(fit.scale * weight, x) + per_channel(bias, x)
     torch.testing.assert_close(step.y.double(), y, rtol=places, atol=places)
-    found = columns.backward(dy, flat, weight, step.mean, step.mu, step.scale, step.floor, phi, above_two=phi > 2)
-    tensors = weight, step.mean, step.mu, step.scale, step.floor
+    assert torch.equal(carried.center, fit.mu)
+    assert torch.equal(carried.start, fit.offset / 2)
+    found = columns.backward(dy, flat, weight, step.fit, phi, above_two=phi > 2)
+    tensors = weight, fit.mean, fit.mu, fit.scale, fit.floor
     doubled: list[Any] = [dy.double(), x, *(t.double() for t in tensors), None]
     expected = backward_pass(*doubled, options=options)
     for one, other in zip(found[:3], expected, strict=False):
+        assert one is not None
         torch.testing.assert_close(one.double(), other, rtol=4 * places, atol=4 * places)
 
 
@@ -76,13 +85,14 @@ def test_the_gradient_of_a_learned_phi() -> None:
     flat, dy = data("channels last"), data("channels last", 1)
     channels, ones = flat.shape[1], torch.ones(flat.shape[1])
     phi = torch.linspace(1.21, 1.99, channels)
-    zeros, options = torch.zeros(channels), SolverOptions(None, 1e-5, 1, tol=0.02)
-    step = columns.forward(flat, ones, zeros, phi, zeros, zeros, torch.zeros(5), eps=1e-5, tol=0.02, above_two=False)
-    tensors = step.mean, step.mu, step.scale, step.floor
-    found = columns.backward(dy, flat, ones, *tensors, phi, above_two=False)
-    doubled: list[Any] = [t.double() for t in (dy, flat, ones, *tensors, phi)]
+    options, carried = SolverOptions(None, 1e-5, 1, tol=0.02), nothing_carried(channels)
+    step = columns.forward(flat, ones, None, phi, carried, eps=1e-5, tol=0.02, above_two=False)
+    *_, dphi = columns.backward(dy, flat, ones, step.fit, phi, above_two=False)
+    fit = Fit(*step.fit)
+    doubled: list[Any] = [t.double() for t in (dy, flat, ones, fit.mean, fit.mu, fit.scale, fit.floor, phi)]
     expected = backward_pass(*doubled, options=options)
-    torch.testing.assert_close(found[3].double(), expected[3], rtol=2e-3, atol=2e-3)
+    assert dphi is not None
+    torch.testing.assert_close(dphi.double(), expected[3], rtol=2e-3, atol=2e-3)
 
 
 @needs_compiler
@@ -149,8 +159,23 @@ def test_without_a_working_compiler_the_layers_run_all_the_same(
     assert torch.isfinite(nn.Sequential(NORMS.build("augnorm", num_features=3))(x)).all()
 
 
-def test_columns_are_what_the_kernels_are_given() -> None:
-    x = torch.randn(2, 3, 4, 4).contiguous(memory_format=torch.channels_last)
-    assert columns.shape_of(to_columns(x)) == (32, 3, 1)
-    assert columns.shape_of(to_columns(x.contiguous())) == (2, 3, 16)
-    assert torch.equal(from_columns(to_columns(x), x), x)
+def test_the_kernels_read_tensors_as_they_lie_in_memory() -> None:
+    x = torch.randn(2, 3, 4, 4)
+    last = x.contiguous(memory_format=torch.channels_last)
+    assert columns.shape_of(x) == (2, 3, 16)
+    assert columns.shape_of(last) == (32, 3, 1)
+    assert torch.equal(from_columns(to_columns(last), last), x)
+    assert all(columns.dense(t) is t for t in (x, last))
+    assert columns.dense(x[:, :, ::2]).is_contiguous()
+
+
+@needs_compiler
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("spec", ["augnorm", "diffphi", "popnorm"])
+def test_gradients_may_lie_in_memory_in_any_way(spec: str, memory_format: torch.memory_format) -> None:
+    x, dy, found = torch.randn(4, 3, 6, 6), torch.randn(4, 3, 6, 6), []
+    for grad in (dy, dy.contiguous(memory_format=torch.channels_last), dy.mT.contiguous().mT):
+        image = x.clone(memory_format=memory_format).requires_grad_()
+        NORMS.build(spec, num_features=3)(image).backward(grad)
+        found.append(image.grad)
+    assert all(torch.equal(found[0], other) for other in found[1:])

@@ -114,12 +114,15 @@ class PopNormFunction(torch.autograd.Function):
             ctx.save_for_backward(x, weight, bias, mean, scale)
             ctx.mark_non_differentiable(mean, var)
             return y, mean, var
-        flat = to_columns(x)
-        ctx.native = native.computes(flat)
+        ctx.native = native.computes(x)
         if ctx.native:
-            y, mean, var, scale = standardize.forward(flat, weight, bias, kappa=kappa, eps=eps)
-        else:
-            y, mean, var, scale = FORWARD(flat, weight, bias, constants=constants, dynamic_rows=x.ndim == 2)
+            x = native.dense(x)
+            y, mean, var, scale = standardize.forward(x, weight, bias, kappa=kappa, eps=eps)
+            ctx.save_for_backward(x, weight, bias, mean, scale)
+            ctx.mark_non_differentiable(mean, var)
+            return y, mean, var
+        flat = to_columns(x)
+        y, mean, var, scale = FORWARD(flat, weight, bias, constants=constants, dynamic_rows=x.ndim == 2)
         ctx.save_for_backward(flat, weight, bias, mean, scale)
         ctx.mark_non_differentiable(mean, var)
         return detach_view(from_columns(y, x)), mean, var
@@ -127,14 +130,12 @@ class PopNormFunction(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-        flat, weight, bias, mean, scale = ctx.saved_tensors
+        x, weight, bias, mean, scale = ctx.saved_tensors
         if ctx.lean:
-            return *lean_backward(grad, flat, weight, bias, mean, scale, ctx.constants), None, None
-        dy, dynamic_rows = to_columns_like(grad, flat), grad.ndim == 2
-        tensors = dy, flat, weight, bias, mean, scale
+            return *lean_backward(grad, x, weight, bias, mean, scale, ctx.constants), None, None
         if ctx.native:
             kappa, eps = ctx.constants
-            dx, dweight, dbias = standardize.backward(*tensors, kappa=kappa, eps=eps)
-        else:
-            dx, dweight, dbias = BACKWARD(*tensors, constants=ctx.constants, dynamic_rows=dynamic_rows)
+            return *standardize.backward(grad, x, weight, bias, mean, scale, kappa=kappa, eps=eps), None, None
+        tensors = to_columns_like(grad, x), x, weight, bias, mean, scale
+        dx, dweight, dbias = BACKWARD(*tensors, constants=ctx.constants, dynamic_rows=grad.ndim == 2)
         return from_columns(dx, grad), dweight, dbias, None, None

@@ -7,15 +7,17 @@ the search may look whether it is done; the model stays one graph.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from normbench_cli.norms._ggm.kernels import SolverOptions
-from normbench_cli.norms._ggm.tolerant import forward_step, normalization_gradient
+from normbench_cli.norms._batch.layout import working_dtype
+from normbench_cli.norms._ggm import on_cpu
+from normbench_cli.norms._ggm.carried import Carried
+from normbench_cli.norms._ggm.kernels import Fit, SolverOptions
 
 
 def as_text(options: SolverOptions) -> str:
@@ -29,53 +31,43 @@ def from_text(text: str) -> SolverOptions:
 
 
 def forward(
-    flat: Tensor,
+    x: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
     phi: Tensor | None,
-    offset: Tensor,
+    start: Tensor,
     center: Tensor,
     solver_totals: Tensor,
+    largest_error: Tensor,
     options: str,
-    dynamic_rows: bool,
-) -> list[Tensor]:
-    tensors = flat, weight, bias, phi, offset, center, solver_totals
-    return list(forward_step(*tensors, options=from_text(options), dynamic_rows=dynamic_rows))
+) -> tuple[Tensor, Tensor]:
+    """y and fit.  Updates what is carried to the next batch."""
+    carried = Carried(start, center, solver_totals, largest_error)
+    return on_cpu.forward(x, weight, bias, phi, carried, from_text(options))
 
 
-def fake_forward(flat: Tensor, *others: Any) -> list[Tensor]:
-    _, _, _, _, center, solver_totals, *_ = others
-    statistics = torch.float64 if flat.dtype == torch.float64 else torch.float32
-    mu, var, scale, new_offset, mean, floor = (center.new_empty(center.shape, dtype=statistics) for _ in range(6))
-    largest, certified = solver_totals.new_empty(()), solver_totals.new_empty((), dtype=torch.bool)
-    y, totals = torch.empty_like(flat), torch.empty_like(solver_totals)
-    return [y, mu, var, scale, new_offset, totals, largest, certified, mean, floor]
+def fake_forward(x: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(x), x.new_empty((len(Fit._fields), x.shape[1]), dtype=working_dtype(x))
 
 
 def backward(
-    grad: Tensor,
-    flat: Tensor,
-    weight: Tensor | None,
-    mean: Tensor,
-    mu: Tensor,
-    scale: Tensor,
-    floor: Tensor,
-    phi: Tensor | None,
-    options: str,
-    dynamic_rows: bool,
+    grad: Tensor, x: Tensor, weight: Tensor | None, fit: Tensor, phi: Tensor | None, options: str
 ) -> list[Tensor]:
-    tensors = grad, flat, weight, mean, mu, scale, floor, phi
-    return list(normalization_gradient(*tensors, options=from_text(options), dynamic_rows=dynamic_rows))
+    """dx, dgamma, dbeta, and dphi where phi is learned."""
+    gradients = on_cpu.backward(grad, x, weight, fit, phi, from_text(options))
+    return [g for g in (gradients if phi is not None else gradients[:3]) if g is not None]
 
 
-def fake_backward(*tensors: Any) -> list[Tensor]:
-    _, flat, _, mean, *_ = tensors
-    return [torch.empty_like(flat), *(torch.empty_like(mean) for _ in range(3))]
+def fake_backward(*tensors_and_options: Any) -> list[Tensor]:
+    _, x, _, fit, phi, _ = tensors_and_options
+    return [torch.empty_like(x), *(fit.new_empty(fit.shape[1]) for _ in range(2 if phi is None else 3))]
 
 
-def operator(name: str, function: Callable[..., list[Tensor]], fake: Callable[..., list[Tensor]]) -> Callable[..., Any]:
+def operator(
+    name: str, function: Callable[..., Any], fake: Callable[..., Any], updates: Sequence[str] = ()
+) -> Callable[..., Any]:
     """Registered for a CPU.  `torch.library.custom_op` does the same with checks that take as long as a small layer."""
-    LIBRARY.define(name + torch.library.infer_schema(function, mutates_args=()))
+    LIBRARY.define(name + torch.library.infer_schema(function, mutates_args=updates))
     LIBRARY.impl(name, function, "CPU")
     torch.library.register_fake(f"normbench::{name}", fake, lib=LIBRARY)
     found: Callable[..., Any] = getattr(torch.ops.normbench, name).default
@@ -83,5 +75,5 @@ def operator(name: str, function: Callable[..., list[Tensor]], fake: Callable[..
 
 
 LIBRARY = torch.library.Library("normbench", "FRAGMENT")
-forward_operator = operator("normalize_to_tolerance", forward, fake_forward)
+forward_operator = operator("normalize_to_tolerance", forward, fake_forward, updates=Carried._fields)
 backward_operator = operator("normalize_to_tolerance_backward", backward, fake_backward)

@@ -1,9 +1,8 @@
-"""Normalization about the generalized geometric median to a tolerance, as one autograd function."""
+"""Normalization about the generalized geometric median to a tolerance, differentiable."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,24 +10,14 @@ from torch.autograd.function import once_differentiable
 
 from normbench_cli.norms._batch.layout import detach_view, from_columns, to_columns
 from normbench_cli.norms._compile_policy import reads_without_sync
+from normbench_cli.norms._ggm import on_cpu
 from normbench_cli.norms._ggm.autograd import normalization_backward
+from normbench_cli.norms._ggm.carried import Carried
 from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.operators import backward_operator, forward_operator
-from normbench_cli.norms._ggm.passes import Step
 from normbench_cli.norms._ggm.step_before import StepBefore
-from normbench_cli.norms._ggm.tolerant import forward_step, normalization_gradient
-
-
-class Normalized(NamedTuple):
-    """As in `Step`, y in the shape of x."""
-
-    y: Tensor
-    mu: Tensor
-    var: Tensor
-    offset: Tensor
-    solver_totals: Tensor
-    largest_error: Tensor
-    certified: Tensor
+from normbench_cli.norms._ggm.tolerant import BACKWARD, forward_step
+from normbench_cli.norms._native.columns import dense
 
 
 def normalize_to_tolerance(
@@ -36,33 +25,38 @@ def normalize_to_tolerance(
     weight: Tensor | None,
     bias: Tensor | None,
     phi: Tensor | None,
-    offset: Tensor,
-    center: Tensor,
-    solver_totals: Tensor,
+    carried: Carried,
     options: SolverOptions,
     options_as_text: str,
     step_before: StepBefore,
     failures: Tensor,
-) -> Normalized:
-    """x: (N, C, ...); phi: (C), or None where it is a constant of the options; offset, center: (mu - mean) / sd and mu
-    of the batch before; solver_totals: (5); options_as_text: the same options, for an operator; failures: (), of
-    `step_before`, which it changes.  Differentiable: y in x, weight, bias and phi."""
-    blind = not (torch.compiler.is_compiling() or reads_without_sync(x))
+) -> tuple[Tensor, Tensor, Tensor]:
+    """y, mu and sigma^2.
+
+    x, y: (N, C, ...); phi: (C), or None where it is a constant of the options; mu, sigma^2: (C); carried: buffers,
+    which are updated; options_as_text: the same options, for an operator; failures: (), of `step_before`, which it
+    changes.  Differentiable: y in x, weight, bias and phi.
+    """
+    tensors = x, weight, bias, phi
+    if reads_without_sync(x):
+        y, fit = _NormalizeOnCPU.apply(*tensors, carried, options)  # type: ignore[no-untyped-call]
+        return y, fit[0], fit[1]
+    if torch.compiler.is_compiling() and x.device.type == "cpu":
+        found, fit = forward_operator(*(t if t is None else t.detach() for t in tensors), *carried, options_as_text)
+        y = _Differentiable.apply(found, fit, *tensors, options_as_text)  # type: ignore[no-untyped-call]
+        return y, fit[0], fit[1]
+    blind = not torch.compiler.is_compiling()
     if blind:
         options = options._replace(steps=step_before.passes(options.steps, failures))
-    found = Normalized(*_Normalize.apply(x, weight, bias, phi, offset, center, solver_totals, options, options_as_text))  # type: ignore[no-untyped-call]
+    y, mu, var, certified, *new = _Normalize.apply(*tensors, *carried, options)  # type: ignore[no-untyped-call]
+    carried.update(new)
     if blind:
-        step_before.report(failures, found.certified)
-    return found
+        step_before.report(failures, certified)
+    return y, mu, var
 
 
-def as_operators(x: Tensor) -> bool:
-    """A compiler would look into the search, and could not ask whether it is done."""
-    return torch.compiler.is_compiling() and x.device.type == "cpu"
-
-
-class _Normalize(torch.autograd.Function):
-    """Saved for backward: x in columns (shared with x where memory allows), four tensors of (C), gamma and phi."""
+class _NormalizeOnCPU(torch.autograd.Function):
+    """Updates what is carried.  Saved for backward: x, a tensor of (6, C), gamma and phi."""
 
     @staticmethod
     def forward(
@@ -71,35 +65,81 @@ class _Normalize(torch.autograd.Function):
         weight: Tensor | None,
         bias: Tensor | None,
         phi: Tensor | None,
-        offset: Tensor,
-        center: Tensor,
-        solver_totals: Tensor,
+        carried: Carried,
         options: SolverOptions,
-        options_as_text: str,
-    ) -> tuple[Tensor, ...]:
-        flat, dynamic_rows = to_columns(x), x.ndim == 2
-        tensors = flat, weight, bias, phi, offset, center, solver_totals
-        if as_operators(flat):
-            step = Step(*forward_operator(*tensors, options_as_text, dynamic_rows))
-        else:
-            step = forward_step(*tensors, options=options, dynamic_rows=dynamic_rows)
-        ctx.save_for_backward(flat, weight, step.mean, step.mu, step.scale, step.floor, phi)
-        ctx.options, ctx.options_as_text, ctx.has_bias = options, options_as_text, bias is not None
-        others = step.mu, step.var, step.offset, step.solver_totals, step.largest_error, step.certified
-        ctx.mark_non_differentiable(*others)
-        return detach_view(from_columns(step.y, x)), *others
+    ) -> tuple[Tensor, Tensor]:
+        x = dense(x)
+        y, fit = on_cpu.forward(x, weight, bias, phi, carried, options)
+        ctx.save_for_backward(x, weight, fit, phi)
+        ctx.options, ctx.has_bias = options, bias is not None
+        ctx.mark_non_differentiable(fit)
+        return y, fit
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-        kernel = partial(backward_columns, options_as_text=ctx.options_as_text)
-        return (*normalization_backward(ctx, grad, kernel), *[None] * 5)
+        x, weight, fit, phi = ctx.saved_tensors
+        dx, dweight, dbias, dphi = on_cpu.backward(grad, x, weight, fit, phi, ctx.options)
+        return dx, None if weight is None else dweight, dbias if ctx.has_bias else None, dphi, None, None
 
 
-def backward_columns(*tensors: Tensor | None, options: SolverOptions, dynamic_rows: bool, options_as_text: str) -> Any:
-    """`gradient.backward_pass`, compiled or as an operator."""
-    first = tensors[0]
-    assert first is not None
-    if as_operators(first):
-        return backward_operator(*tensors, options_as_text, dynamic_rows)
-    return normalization_gradient(*tensors, options=options, dynamic_rows=dynamic_rows)
+class _Differentiable(torch.autograd.Function):
+    """The gradient of what `forward_operator` has found.
+
+    A compiler calls an operator and does not look into it, but no operator that updates buffers may be part of a
+    function of autograd's in a compiled model."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        y: Tensor,
+        fit: Tensor,
+        x: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        phi: Tensor | None,
+        options_as_text: str,
+    ) -> Tensor:
+        ctx.save_for_backward(x, weight, fit, phi)
+        ctx.options_as_text, ctx.has_bias = options_as_text, bias is not None
+        return y.view_as(y)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight, fit, phi = ctx.saved_tensors
+        dx, dweight, dbias, *dphi = backward_operator(grad, x, weight, fit, phi, ctx.options_as_text)
+        gradients = dx, None if weight is None else dweight, dbias if ctx.has_bias else None
+        return None, None, *gradients, dphi[0] if dphi else None, None
+
+
+class _Normalize(torch.autograd.Function):
+    """On an accelerator, or traced for one.  Saved for backward: x in columns (shared with x where memory allows), four
+    tensors of (C), gamma and phi."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        phi: Tensor | None,
+        start: Tensor,
+        center: Tensor,
+        solver_totals: Tensor,
+        largest_error: Tensor,
+        options: SolverOptions,
+    ) -> tuple[Tensor, ...]:
+        flat, dynamic_rows = to_columns(x), x.ndim == 2
+        tensors = flat, weight, bias, phi, start, center, solver_totals
+        step = forward_step(*tensors, options=options, dynamic_rows=dynamic_rows)
+        ctx.save_for_backward(flat, weight, step.mean, step.mu, step.scale, step.floor, phi)
+        ctx.options, ctx.has_bias = options, bias is not None
+        new = Carried(start, center, solver_totals, largest_error).after(step)
+        ctx.mark_non_differentiable(step.mu, step.var, step.certified, *new)
+        return detach_view(from_columns(step.y, x)), step.mu, step.var, step.certified, *new
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+        return (*normalization_backward(ctx, grad, BACKWARD), *[None] * 5)

@@ -29,7 +29,6 @@ from normbench_cli.norms._ggm.passes import (
     errors_in_deviations,
     forward_pass,
     more_passes,
-    power_of,
 )
 from normbench_cli.norms._ggm.solver import ACCURACY, SearchState
 from normbench_cli.norms._native import columns as native
@@ -56,8 +55,6 @@ def forward_step(
     dynamic_rows: bool,
 ) -> Step:
     """offset, center: (mu - mean) / sd and mu of the batch before"""
-    if native.computes(flat):
-        return native_step(flat, weight, bias, phi, offset, center, solver_totals, options)
     settled, *found = FORWARD(
         flat, weight, bias, phi, offset, center, solver_totals, options=options, dynamic_rows=dynamic_rows
     )
@@ -71,47 +68,6 @@ def forward_step(
     fit = Fit(*(torch.where(left, new, getattr(step, name)) for name, new in zip(Fit._fields, fit, strict=True)))
     y = scaled_again(flat, weight, bias, step.y, fit, left.nonzero()[:, 0], dynamic_rows)
     return completed(y, fit, state, solver_totals)
-
-
-def native_step(
-    flat: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    phi: Tensor | None,
-    offset: Tensor,
-    center: Tensor,
-    solver_totals: Tensor,
-    options: SolverOptions,
-) -> Step:
-    """The same by the C++ kernels, which search until every channel is certified; the few that cannot be are solved
-    alone."""
-    assert options.tol is not None
-    tensors = flat, weight, bias, power_of(phi, options), offset, center, solver_totals
-    found = native.forward(*tensors, eps=options.eps, tol=options.tol, above_two=options.above_two)
-    y, mu, var, scale, new_offset, mean, floor, error, iterations, done, totals, largest, left, _ = found
-    if not left:
-        certified = torch.ones((), dtype=torch.bool)
-        return Step(y, mu, var, scale, new_offset, totals, largest, certified, mean, floor)
-    state = SearchState(mu, mu, mu, torch.full_like(mu, torch.inf), done > 0, iterations, error)
-    fit, channels = Fit(mu, var, scale, new_offset, mean, floor), (done == 0).nonzero()[:, 0]
-    state, fit = solve_alone(flat, phi, state, fit, channels, options)
-    return completed(scale_channels(flat, weight, bias, y, fit, channels), fit, state, solver_totals)
-
-
-def normalization_gradient(*tensors: Tensor | None, options: SolverOptions, dynamic_rows: bool) -> tuple[Tensor, ...]:
-    """`gradient.backward_pass`, by the C++ kernels where they are for such data."""
-    grad, flat, weight, mean, mu, scale, floor, phi = tensors
-    assert flat is not None
-    if not native.computes(flat):
-        gradients: tuple[Tensor, ...] = BACKWARD(*tensors, options=options, dynamic_rows=dynamic_rows)
-        return gradients
-    assert grad is not None
-    assert mean is not None
-    assert mu is not None
-    assert scale is not None
-    assert floor is not None
-    power = power_of(phi, options)
-    return native.backward(grad, flat, weight, mean, mu, scale, floor, power, above_two=options.above_two)
 
 
 def scaled_again(

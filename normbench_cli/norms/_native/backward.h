@@ -5,10 +5,15 @@
 #include "search.h"
 
 struct BackwardArguments {
-  int64_t channels;
-  const float *weight, *phi, *mean, *mu, *scale, *floor;  // weight: may be null
-  bool above_two;
-  float *dweight, *dbias, *dphi;  // results, one a channel
+  const int64_t channels;
+  const float *const weight, *const phi, *const mu, *const scale, *const mean, *const floor;  // weight: may be null
+  const bool above_two;
+  float *const dweight, *const dbias, *const dphi;  // results, one a channel; dphi only where phi is learned
+
+  BackwardArguments(int64_t channels, const float* weight, const float* phi, const float* fit, bool above_two,
+                    float* dweight, float* dbias, float* dphi)
+      : channels(channels), weight(weight), phi(phi), mu(fit), scale(fit + 2 * channels), mean(fit + 4 * channels),
+        floor(fit + 5 * channels), above_two(above_two), dweight(dweight), dbias(dbias), dphi(dphi) {}
 };
 
 template <class T, bool ROOT, bool LEARNED>
@@ -80,7 +85,7 @@ class Backward {
                sum_dy_xhat = k.sums[1][w];
         double pull = factor * (sum_dy_xhat * (((double)g.mean[c] - g.mu[c]) * scale) - sum_dy) / k.sums[2][w];
         g.dweight[c] = (float)sum_dy_xhat, g.dbias[c] = (float)sum_dy;
-        g.dphi[c] = LEARNED ? (float)(pull * k.sums[3][w] * M_LN2 / (g.phi[c] - 1)) : 0;
+        if (LEARNED) g.dphi[c] = (float)(pull * k.sums[3][w] * M_LN2 / (g.phi[c] - 1));
         k.factor[w] = (float)factor, k.slope[w] = (float)(factor * scale * sum_dy_xhat / values),
         k.pull[w] = (float)pull;
       }

@@ -9,7 +9,7 @@
 #include "forward.h"
 #include "standardize.h"
 
-constexpr size_t LARGE = size_t(32) << 20;  // bytes; the allocator returns as much to the system, and asks for it again
+constexpr size_t LARGE = size_t(16) << 20;  // bytes; the allocator returns as much to the system, and asks for it again
 
 // Asks for large pages of memory for a large result, which the system hands out and clears at a fraction of the cost.
 static void prepare_memory(void* memory, size_t bytes) {
@@ -43,32 +43,34 @@ static void backward(const Layout& layout, const void* dy, const void* x, void* 
     Backward<T, ROOT, LEARNED>(layout, i, (const T*)dy, (const T*)x, (T*)dx, g).run();
 }
 
-// The solver's totals (stats.py) after one more call, and the largest error bound in standard errors.
-static void count_call(const ForwardArguments& g, double values, const float* totals, float* new_totals,
-                       float* largest) {
-  double passes = 0, most = totals[2], unconverged = 0, error = 0;
+// Updates what a layer carries on to the next batch: where a search starts, the solver's totals and the largest error
+// bound in standard errors.
+static void carry_on(const ForwardArguments& g, double values, const Carried& carried) {
+  double passes = 0, most = carried.totals[2], unconverged = 0, error = 0;
   for (int64_t c = 0; c < g.channels; c++) {
     passes += g.passes[c], unconverged += g.done[c] == 0;
     most = std::max<double>(most, g.passes[c]), error = std::max<double>(error, g.error[c]);
+    carried.start[c] = g.new_offset[c] - (g.new_offset[c] - carried.start[c]) * 0.5f;
+    if (std::isfinite(g.mu[c])) carried.center[c] = g.mu[c];
   }
-  const double share = 1.0 / (double)g.channels,
-               all_totals[] = {totals[0] + 1, totals[1] + passes * share, most, totals[3] + unconverged * share,
-                               std::max<double>(totals[4], error)};
-  for (int i = 0; i < 5; i++) new_totals[i] = (float)all_totals[i];
-  *largest = (float)(error * std::sqrt(values));
+  const double share = 1.0 / (double)g.channels;
+  float* totals = carried.totals;
+  totals[0] += 1, totals[1] = (float)(totals[1] + passes * share), totals[2] = (float)most;
+  totals[3] = (float)(totals[3] + unconverged * share), totals[4] = (float)std::max<double>(totals[4], error);
+  *carried.largest_error = std::max(*carried.largest_error, (float)(error * std::sqrt(values)));
 }
 
-// x, y: (samples, channels, positions), of bfloat16 if `half`, else of float32; root: phi is 1.5.  row: nine
-// results, each of `channels`; new_totals, largest: of `count_call`; passes: of the search over the data, on average.
-// Returns the number of channels that are not certified, or whose squares over- or underflow.
+// x, y: (samples, channels, positions), of bfloat16 if `half`, else of float32; root: phi is 1.5.  start, center,
+// totals, largest_error: carried from batch to batch, and updated only if every channel is certified.  fit, search:
+// results, six and three for each channel; passes: of the search over the data, on average.  Returns the number of
+// channels that are not certified, or whose squares over- or underflow.
 extern "C" int64_t normbench_forward(int64_t samples, int64_t channels, int64_t positions, int half, int root,
                                      int above_two, const void* x, void* y, const float* weight, const float* bias,
-                                     const float* phi, const float* offset, const float* center, const float* totals,
-                                     double eps, double tol, float* const* row, float* new_totals, float* largest,
+                                     const float* phi, float* start, float* center, float* totals,
+                                     float* largest_error, double eps, double tol, float* fit, float* search,
                                      double* passes, int threads) {
   const Layout layout(samples, channels, positions, threads);
-  const ForwardArguments g{channels, weight, bias,   phi,    offset, center, eps,    tol,    above_two != 0,
-                           row[0],   row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8]};
+  const ForwardArguments g(channels, weight, bias, phi, start, center, eps, tol, above_two != 0, fit, search);
   prepare_memory(y, samples * channels * positions * (half ? 2 : 4));
   auto run = [&](auto kind) {
     using T = decltype(kind);
@@ -76,18 +78,18 @@ extern "C" int64_t normbench_forward(int64_t samples, int64_t channels, int64_t 
                 : forward<T, false>(layout, x, y, g, passes, threads);
   };
   const int64_t left = half ? run(BFloat16()) : run(float());
-  count_call(g, layout.values(), totals, new_totals, largest);
+  if (!left) carry_on(g, layout.values(), {start, center, totals, largest_error});
   return left;
 }
 
-// dy, x, dx as x above; learned: phi is; row: three results, the gradients of weight,
-// bias and phi.
+// dy, x, dx as x above; learned: phi is; fit: of the forward pass; dweight, dbias, dphi: results, the last
+// where phi is learned.
 extern "C" void normbench_backward(int64_t samples, int64_t channels, int64_t positions, int half, int root,
                                    int learned, int above_two, const void* dy, const void* x, void* dx,
-                                   const float* weight, const float* phi, const float* mean, const float* mu,
-                                   const float* scale, const float* floor, float* const* row, int threads) {
+                                   const float* weight, const float* phi, const float* fit, float* dweight,
+                                   float* dbias, float* dphi, int threads) {
   const Layout layout(samples, channels, positions, threads);
-  const BackwardArguments g{channels, weight, phi, mean, mu, scale, floor, above_two != 0, row[0], row[1], row[2]};
+  const BackwardArguments g(channels, weight, phi, fit, above_two != 0, dweight, dbias, dphi);
   prepare_memory(dx, samples * channels * positions * (half ? 2 : 4));
   auto run = [&](auto kind) {
     using T = decltype(kind);

@@ -1,8 +1,13 @@
-"""The C++ kernels of `columns.cpp`, called with tensors: normalization about the median, forward and backward."""
+"""The C++ kernels of `columns.cpp`, called with tensors: normalization about the median, forward and backward.
+
+To call a small layer takes as long as to compute it.  So the kernels read a tensor as it lies in memory, without views,
+and write the statistics of all channels into two tensors.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 from collections.abc import Sequence
 from functools import lru_cache
@@ -19,86 +24,82 @@ ROOT = 1.5  # the phi whose weights are roots
 
 
 class NativeStep(NamedTuple):
-    """What a forward pass finds, (C) each unless noted, as in `passes.Step`."""
+    """What a forward pass finds."""
 
-    y: Tensor  # columns
-    mu: Tensor
-    var: Tensor
-    scale: Tensor
-    offset: Tensor
-    mean: Tensor
-    floor: Tensor
-    error: Tensor  # bounds in standard deviations
-    iterations: Tensor
-    done: Tensor  # 1, or 0
-    solver_totals: Tensor  # (5), this call included
-    largest_error: Tensor  # (): of the bounds, in standard errors
+    y: Tensor  # as x
+    fit: Tensor  # (6, C): mu, var, scale, offset, mean, floor, as in `kernels.Fit`
+    search: Tensor  # (3, C): error bounds in standard deviations, passes, and 1 where it is done
     left: int  # how many channels are not done
     passes: float  # of the search over all data
 
 
-def computes(flat: Tensor) -> bool:
-    """Whether the kernels are for such columns; a matter of their shape and dtype alone."""
-    if not reads_without_sync(flat) or flat.dtype not in DTYPES or not flat.numel():
+def computes(x: Tensor) -> bool:
+    """Whether the kernels are for such a tensor; a matter of its shape and dtype alone."""
+    if not reads_without_sync(x) or x.dtype not in DTYPES or not x.numel():
         return False
     policy = os.environ.get("NORMBENCH_COMPILE")
-    wanted = policy == "always" or (flat.numel() >= SEARCHED_MATRIX and policy != "never")
+    wanted = policy == "always" or (x.numel() >= SEARCHED_MATRIX and policy != "never")
     return wanted and library() is not None
 
 
 def forward(
-    flat: Tensor,
+    x: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
     phi: Tensor | float,
-    offset: Tensor,
-    center: Tensor,
-    solver_totals: Tensor,
+    carried: Sequence[Tensor],
     *,
     eps: float,
     tol: float,
     above_two: bool,
 ) -> NativeStep:
-    """flat: columns, contiguous; offset, center: (mu - mean) / sd and mu of the batch before."""
-    samples, channels, positions = shape_of(flat)
-    y, rows, passes = torch.empty_like(flat), [torch.empty(channels) for _ in range(9)], ctypes.c_double()
-    totals, largest = torch.empty(5), torch.empty(())
-    given = as_floats(weight, bias, exponents(phi, channels), offset, center, solver_totals)
+    """x: dense; carried: start, center, solver_totals and largest_error of the batch before, updated if no channel is
+    left."""
+    samples, channels, positions = shape_of(x)
+    y, fit, search = torch.empty_like(x), torch.empty(6, channels), torch.empty(3, channels)
+    passes = ctypes.c_double()
+    given = as_floats(weight, bias, exponents(phi, channels))
     left = loaded().normbench_forward(
-        *(samples, channels, positions, is_half(flat), phi_is_root(phi), above_two),
-        *addresses(flat, y, *given),
-        *(eps, tol, array_of(rows), *addresses(totals, largest), ctypes.addressof(passes), torch.get_num_threads()),
+        *(samples, channels, positions, is_half(x), phi_is_root(phi), above_two),
+        *addresses(x, y, *given, *carried),
+        *(eps, tol, *addresses(fit, search), ctypes.addressof(passes), torch.get_num_threads()),
     )
-    mu, var, scale, new_offset, mean, floor, error, iterations, done = rows
-    found = mu, var, scale, new_offset, mean, floor, error, iterations, done, totals, largest
-    return NativeStep(y, *found, left=left, passes=passes.value)
+    return NativeStep(y, fit, search, left, passes.value)
 
 
 def backward(
-    grad: Tensor,
-    flat: Tensor,
-    weight: Tensor | None,
-    mean: Tensor,
-    mu: Tensor,
-    scale: Tensor,
-    floor: Tensor,
-    phi: Tensor | float,
-    *,
-    above_two: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """dx (columns), dgamma, dbeta, dphi, as of `gradient.backward_pass`."""
-    samples, channels, positions = shape_of(flat)
-    dx, gradients = torch.empty_like(flat), [torch.empty(channels) for _ in range(3)]
-    given = as_floats(weight, exponents(phi, channels), mean, mu, scale, floor)
-    learned, dy = isinstance(phi, Tensor), grad.to(flat.dtype).contiguous()
+    grad: Tensor, x: Tensor, weight: Tensor | None, fit: Tensor, phi: Tensor | float, *, above_two: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """dx, dgamma, dbeta, and dphi where phi is learned; x, fit: of the forward pass."""
+    samples, channels, positions = shape_of(x)
+    learned, dy = isinstance(phi, Tensor), like(grad, x)
+    dx, dweight, dbias = torch.empty_like(x), torch.empty(channels), torch.empty(channels)
+    dphi = torch.empty(channels) if learned else None
+    given = as_floats(weight, exponents(phi, channels))
     loaded().normbench_backward(
-        *(samples, channels, positions, is_half(flat), phi_is_root(phi), learned, above_two),
-        *addresses(dy, flat, dx, *given),
-        array_of(gradients),
+        *(samples, channels, positions, is_half(x), phi_is_root(phi), learned, above_two),
+        *addresses(dy, x, dx, *given, fit, dweight, dbias, dphi),
         torch.get_num_threads(),
     )
-    dweight, dbias, dphi = gradients
     return dx, dweight, dbias, dphi
+
+
+def dense(x: Tensor) -> Tensor:
+    """x, or a copy if the kernels could not read it as it lies."""
+    return x if x.is_contiguous() or channels_are_last(x) else x.contiguous()
+
+
+def channels_are_last(x: Tensor) -> bool:
+    if x.ndim == 4:
+        return x.is_contiguous(memory_format=torch.channels_last)
+    return x.ndim == 5 and x.is_contiguous(memory_format=torch.channels_last_3d)
+
+
+def like(grad: Tensor, x: Tensor) -> Tensor:
+    """grad in the dtype and memory format of x."""
+    if grad.dtype == x.dtype and grad.stride() == x.stride():
+        return grad
+    return torch.empty_like(x).copy_(grad)
 
 
 def loaded() -> ctypes.CDLL:
@@ -107,12 +108,15 @@ def loaded() -> ctypes.CDLL:
     return kernels
 
 
-def shape_of(flat: Tensor) -> tuple[int, int, int]:
-    return len(flat), flat.shape[1], flat.shape[2] if flat.ndim == 3 else 1
+def shape_of(x: Tensor) -> tuple[int, int, int]:
+    """Of columns in the kernels' sense: samples, channels, positions."""
+    samples, channels, *others = x.shape
+    positions = math.prod(others)
+    return (samples, channels, positions) if x.is_contiguous() else (samples * positions, channels, 1)
 
 
-def is_half(flat: Tensor) -> bool:
-    return flat.dtype == torch.bfloat16
+def is_half(x: Tensor) -> bool:
+    return x.dtype == torch.bfloat16
 
 
 def phi_is_root(phi: Tensor | float) -> bool:

@@ -11,11 +11,23 @@ constexpr int MOST_PASSES = 40;
 constexpr int MOST_LISTED = 256;
 
 struct ForwardArguments {
-  int64_t channels;
-  const float *weight, *bias, *phi, *offset, *center;  // weight, bias: may be null
-  double eps, tol;
-  bool above_two;
-  float *mu, *var, *scale, *new_offset, *mean, *floor, *error, *passes, *done;  // results, one a channel
+  const int64_t channels;
+  const float *const weight, *const bias, *const phi, *const offset, *const center;  // weight, bias: may be null
+  const double eps, tol;
+  const bool above_two;
+  float *const mu, *const var, *const scale, *const new_offset, *const mean, *const floor;  // results, one a channel
+  float *const error, *const passes, *const done;
+
+  ForwardArguments(int64_t channels, const float* weight, const float* bias, const float* phi, const float* offset,
+                   const float* center, double eps, double tol, bool above_two, float* fit, float* search)
+      : channels(channels), weight(weight), bias(bias), phi(phi), offset(offset), center(center), eps(eps), tol(tol),
+        above_two(above_two), mu(fit), var(fit + channels), scale(fit + 2 * channels), new_offset(fit + 3 * channels),
+        mean(fit + 4 * channels), floor(fit + 5 * channels), error(search), passes(search + channels),
+        done(search + 2 * channels) {}
+};
+
+struct Carried {  // from batch to batch; see carried.py
+  float *start, *center, *totals, *largest_error;
 };
 
 template <class T, bool ROOT>

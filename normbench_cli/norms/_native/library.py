@@ -50,9 +50,9 @@ def _load(command: str) -> ctypes.CDLL:
     shape = [ctypes.c_int64] * 3
     names = "forward", "backward", "standardize", "graphs_forward", "graphs_backward"
     forward, backward, standardize, of_graphs, gradient_of_graphs = (getattr(kernels, f"normbench_{n}") for n in names)
-    forward.argtypes = shape + [whole] * 3 + [pointer] * 8 + [real] * 2 + [pointer] * 4 + [whole]
+    forward.argtypes = shape + [whole] * 3 + [pointer] * 9 + [real] * 2 + [pointer] * 3 + [whole]
     forward.restype = ctypes.c_int64
-    backward.argtypes = shape + [whole] * 4 + [pointer] * 10 + [whole]
+    backward.argtypes = shape + [whole] * 4 + [pointer] * 9 + [whole]
     backward.restype = None
     standardize.argtypes = [*shape, whole] + [pointer] * 5 + [real] * 2 + [pointer, whole]
     standardize.restype = None

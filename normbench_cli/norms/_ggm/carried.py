@@ -1,0 +1,31 @@
+"""What a search to a tolerance carries from one batch to the next, in buffers of its layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from normbench_cli.norms._ggm.passes import Step
+
+
+class Carried(NamedTuple):
+    """The order in which the kernels take and return them."""
+
+    start: Tensor  # (C): where the next search begins, (mu - mean) / sd
+    center: Tensor  # (C): mu of the batch before
+    solver_totals: Tensor  # (5), of `stats.py`
+    largest_error: Tensor  # (): the largest error bound, in standard errors
+
+    def after(self, step: Step) -> Carried:
+        """For the batch after this step."""
+        center = torch.where(torch.isfinite(step.mu), step.mu, self.center).to(self.center.dtype)
+        start = self.start.lerp(step.offset.to(self.start.dtype), 0.5)
+        largest_error = torch.maximum(self.largest_error, step.largest_error.to(self.largest_error.dtype))
+        return Carried(start, center, step.solver_totals, largest_error)
+
+    def update(self, new: Iterable[Tensor]) -> None:
+        for old, value in zip(self, new, strict=True):
+            old.copy_(value)
