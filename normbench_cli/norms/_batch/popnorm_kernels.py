@@ -1,4 +1,5 @@
-"""POP-Norm's default form, forward and backward: as kernels for a compiler, and by torch's own operators without one.
+"""POP-Norm's default form, forward and backward: in C++ on a CPU, else as kernels for a compiler, and by torch's own
+operators without one.
 
     xbar = x - mean + beta,   u = xbar / sqrt(var + beta^2 + eps),   y = gamma / kappa u
 
@@ -107,17 +108,17 @@ class PopNormFunction(torch.autograd.Function):
         ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, kappa: float, eps: float
     ) -> tuple[Tensor, Tensor, Tensor]:
         ctx.constants = constants = Constants(kappa, eps)
-        uncompiled = is_concrete(x) and not worth_compiling(x, dynamic_rows=x.ndim == 2)
-        ctx.lean = uncompiled and x.dtype == weight.dtype and has_batch_norm_operators(x.device)
-        if ctx.lean:
-            y, mean, var, scale = lean_forward(x, weight, bias, constants)
-            ctx.save_for_backward(x, weight, bias, mean, scale)
-            ctx.mark_non_differentiable(mean, var)
-            return y, mean, var
         ctx.native = native.computes(x)
         if ctx.native:
             x = native.dense(x)
             y, mean, var, scale = standardize.forward(x, weight, bias, kappa=kappa, eps=eps)
+            ctx.save_for_backward(x, weight, bias, mean, scale)
+            ctx.mark_non_differentiable(mean, var)
+            return y, mean, var
+        uncompiled = is_concrete(x) and not worth_compiling(x, dynamic_rows=x.ndim == 2)
+        ctx.lean = uncompiled and x.dtype == weight.dtype and has_batch_norm_operators(x.device)
+        if ctx.lean:
+            y, mean, var, scale = lean_forward(x, weight, bias, constants)
             ctx.save_for_backward(x, weight, bias, mean, scale)
             ctx.mark_non_differentiable(mean, var)
             return y, mean, var
@@ -131,11 +132,11 @@ class PopNormFunction(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         x, weight, bias, mean, scale = ctx.saved_tensors
-        if ctx.lean:
-            return *lean_backward(grad, x, weight, bias, mean, scale, ctx.constants), None, None
         if ctx.native:
             kappa, eps = ctx.constants
             return *standardize.backward(grad, x, weight, bias, mean, scale, kappa=kappa, eps=eps), None, None
+        if ctx.lean:
+            return *lean_backward(grad, x, weight, bias, mean, scale, ctx.constants), None, None
         tensors = to_columns_like(grad, x), x, weight, bias, mean, scale
         dx, dweight, dbias = BACKWARD(*tensors, constants=ctx.constants, dynamic_rows=grad.ndim == 2)
         return from_columns(dx, grad), dweight, dbias, None, None
