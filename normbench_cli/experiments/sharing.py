@@ -21,7 +21,7 @@ from normbench_cli.store.reading import AnyRow
 from normbench_cli.store.reservations import IN_LIMIT, ensure_free, reservations
 from normbench_cli.store.status import WITH_RESULT
 
-SECONDS_BETWEEN_LOOKS = 3.0  # at what others execute
+SECONDS_BETWEEN_POLLS = 3.0  # of what others execute
 
 
 class Shareable(Protocol):
@@ -58,7 +58,7 @@ class Shared(Generic[Item]):
         self._done: dict[str, AnyRow] = {}  # what others have made, by fingerprint
         self._names: dict[str, str] = {}  # planned fingerprint -> as it is recorded, where that differs
         self._store, self._on_event = store, on_event
-        self._next_look = 0.0
+        self._next_poll = 0.0
         self._said = False
 
     def __iter__(self) -> Iterator[tuple[Item, AnyRow | None]]:
@@ -87,11 +87,11 @@ class Shared(Generic[Item]):
     def ended(self) -> Sequence[tuple[Item, AnyRow | None]]:
         """The items that others do not execute any more, as far as that is known now: with the run that was made, or
         None if the item is free.  Looks at the database every few seconds."""
-        if not self._elsewhere or time.monotonic() < self._next_look:
+        if not self._elsewhere or time.monotonic() < self._next_poll:
             return []
         self._store.sweep()
         self._look()
-        self._next_look = time.monotonic() + SECONDS_BETWEEN_LOOKS
+        self._next_poll = time.monotonic() + SECONDS_BETWEEN_POLLS
         found = [(item, self._done.get(item.fingerprint)) for item in self._left]
         self._left.clear()
         return found
@@ -132,5 +132,5 @@ class Shared(Generic[Item]):
         while not self._left:
             self._look()
             if not self._left:
-                time.sleep(SECONDS_BETWEEN_LOOKS)
+                time.sleep(SECONDS_BETWEEN_POLLS)
                 self._store.sweep()

@@ -14,7 +14,7 @@ from normbench_cli.norms._batch.running import RunningStatsNorm
 from normbench_cli.norms._batch.synced import normalize_about as normalize_about_over
 from normbench_cli.norms._batch.synced import shaped_like
 from normbench_cli.norms._ggm.autograd import compile_ahead, normalize_about_median
-from normbench_cli.norms._ggm.carried import Carried
+from normbench_cli.norms._ggm.buffers import SolverBuffers
 from normbench_cli.norms._ggm.certified import Tolerance, in_standard_errors
 from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.median import generalized_median
@@ -28,7 +28,7 @@ from normbench_cli.norms._ggm.tolerant import compile_ahead as compile_tolerant_
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import Bounds, NotNegative, Share
 
-STEPS_UNCHECKED = 8  # where asking whether they are enough would wait: on an accelerator, in a compiled model
+STEPS_UNCHECKED = 8  # where a test for convergence would wait for the device: on an accelerator, in a compiled model
 STEPS_UNCHECKED_LOW_PHI = 24  # the same for a low phi, where ties make many steps bisections
 LOW_PHI = 1.4
 PASSES, PASSES_LOW_PHI = 1, 2  # of the search to a tolerance; nearly always enough in a training
@@ -104,7 +104,7 @@ class AugNorm(RunningStatsNorm, SolverLayer):
         return SolverOptions(phi, self.eps, steps, above_two=above_two)
 
     def passes(self, phi: float | None) -> int:
-        """Of the search, before anybody looks whether they are enough."""
+        """Of the search, before the first test for convergence."""
         return PASSES if phi is None or phi >= LOW_PHI else PASSES_LOW_PHI
 
     def phi_tensor(self) -> Tensor | None:
@@ -122,9 +122,9 @@ class AugNorm(RunningStatsNorm, SolverLayer):
             return from_columns(y.to(x.dtype), x), mu, var
         options, parameters = self.solver_options(x), (self.weight, self.bias, self.phi_tensor())
         if options.tol is not None:
-            carried = Carried(self.start, self.center, self.solver_totals, self.largest_error)
+            buffers = SolverBuffers(self.start, self.center, self.solver_totals, self.largest_error)
             return normalize_to_tolerance(
-                x, *parameters, carried, options, self.options_as_text, self.step_before, self.failures
+                x, *parameters, buffers, options, self.options_as_text, self.step_before, self.failures
             )
         y, mu, var, offset, totals = normalize_about_median(x, *parameters, self.start, self.solver_totals, options)
         self.count_error(in_standard_errors(SolverTotals(*totals.unbind()).max_error, x.numel() // self.num_features))

@@ -145,7 +145,7 @@ def many_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(store, "this_process", this_process)
     monkeypatch.setattr(processes, "SILENCE", SILENCE)
-    monkeypatch.setattr(sharing, "SECONDS_BETWEEN_LOOKS", 5.0)
+    monkeypatch.setattr(sharing, "SECONDS_BETWEEN_POLLS", 5.0)
 
 
 def run_workers(workers: int, cells: list[Cell], url: str) -> Measured:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from normbench_cli import fast_paths
 from normbench_cli.norms import NORMS
 from normbench_cli.norms._batch.layout import from_columns, to_columns
-from normbench_cli.norms._ggm.carried import Carried
+from normbench_cli.norms._ggm.buffers import SolverBuffers
 from normbench_cli.norms._ggm.gradient import backward_pass
 from normbench_cli.norms._ggm.kernels import Fit, SolverOptions
 from normbench_cli.norms._native import columns, library, standardize
@@ -41,8 +41,8 @@ def data(layout: str, seed: int = 0) -> Tensor:
     return to_columns(x.contiguous(memory_format=torch.channels_last) if last else x)
 
 
-def nothing_carried(channels: int) -> Carried:
-    return Carried(torch.zeros(channels), torch.zeros(channels), torch.zeros(5), torch.zeros(()))
+def new_buffers(channels: int) -> SolverBuffers:
+    return SolverBuffers(torch.zeros(channels), torch.zeros(channels), torch.zeros(5), torch.zeros(()))
 
 
 def per_channel(values: Tensor, flat: Tensor) -> Tensor:
@@ -57,8 +57,8 @@ def test_the_passes_of_augnorm(layout: str, phi: float, dtype: torch.dtype) -> N
     flat, dy = data(layout).to(dtype), data(layout, 1).to(dtype)
     channels, axes = flat.shape[1], (0, 2) if flat.ndim == 3 else 0
     weight, bias = torch.linspace(0.5, 2, channels), torch.linspace(-1, 1, channels)
-    options, carried = SolverOptions(phi, 1e-5, 1, above_two=phi > 2, tol=0.02), nothing_carried(channels)
-    step = columns.forward(flat, weight, bias, phi, carried, eps=1e-5, tol=0.02, above_two=phi > 2)
+    options, buffers = SolverOptions(phi, 1e-5, 1, above_two=phi > 2, tol=0.02), new_buffers(channels)
+    step = columns.forward(flat, weight, bias, phi, buffers, eps=1e-5, tol=0.02, above_two=phi > 2)
     fit = Fit(*step.fit)
     x, mu, places = flat.double(), fit.mu.double(), {torch.float32: 2e-5, torch.bfloat16: 8e-3}[dtype]
     d = x - per_channel(mu, x)
@@ -69,8 +69,8 @@ def test_the_passes_of_augnorm(layout: str, phi: float, dtype: torch.dtype) -> N
     torch.testing.assert_close(fit.var.double(), d.square().mean(axes), rtol=1e-5, atol=1e-6)
     y = d * per_channel(fit.scale * weight, x) + per_channel(bias, x)
     torch.testing.assert_close(step.y.double(), y, rtol=places, atol=places)
-    assert torch.equal(carried.center, fit.mu)
-    assert torch.equal(carried.start, fit.offset / 2)
+    assert torch.equal(buffers.center, fit.mu)
+    assert torch.equal(buffers.start, fit.offset / 2)
     found = columns.backward(dy, flat, weight, step.fit, phi, above_two=phi > 2)
     tensors = weight, fit.mean, fit.mu, fit.scale, fit.floor
     doubled: list[Any] = [dy.double(), x, *(t.double() for t in tensors), None]
@@ -85,8 +85,8 @@ def test_the_gradient_of_a_learned_phi() -> None:
     flat, dy = data("channels last"), data("channels last", 1)
     channels, ones = flat.shape[1], torch.ones(flat.shape[1])
     phi = torch.linspace(1.21, 1.99, channels)
-    options, carried = SolverOptions(None, 1e-5, 1, tol=0.02), nothing_carried(channels)
-    step = columns.forward(flat, ones, None, phi, carried, eps=1e-5, tol=0.02, above_two=False)
+    options, buffers = SolverOptions(None, 1e-5, 1, tol=0.02), new_buffers(channels)
+    step = columns.forward(flat, ones, None, phi, buffers, eps=1e-5, tol=0.02, above_two=False)
     *_, dphi = columns.backward(dy, flat, ones, step.fit, phi, above_two=False)
     fit = Fit(*step.fit)
     doubled: list[Any] = [t.double() for t in (dy, flat, ones, fit.mean, fit.mu, fit.scale, fit.floor, phi)]
@@ -173,9 +173,10 @@ def test_the_kernels_read_tensors_as_they_lie_in_memory() -> None:
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
 @pytest.mark.parametrize("spec", ["augnorm", "diffphi", "popnorm"])
 def test_gradients_may_lie_in_memory_in_any_way(spec: str, memory_format: torch.memory_format) -> None:
-    x, dy, found = torch.randn(4, 3, 6, 6), torch.randn(4, 3, 6, 6), []
+    x, dy, found = torch.randn(4, 3, 6, 6), torch.randn(4, 3, 6, 6), list[Tensor | None]()
     for grad in (dy, dy.contiguous(memory_format=torch.channels_last), dy.mT.contiguous().mT):
         image = x.clone(memory_format=memory_format).requires_grad_()
         NORMS.build(spec, num_features=3)(image).backward(grad)
         found.append(image.grad)
-    assert all(torch.equal(found[0], other) for other in found[1:])
+    for other in found[1:]:
+        torch.testing.assert_close(found[0], other, rtol=0, atol=0)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from normbench_cli.norms._ggm import autograd, tolerant
-from normbench_cli.norms._ggm.autograd import LOOKS, STEPS_PER_LOOK, finish_forward, solve_remaining
+from normbench_cli.norms._ggm.autograd import MOST_TESTS, STEPS_PER_TEST, finish_forward, solve_remaining
 from normbench_cli.norms._ggm.kernels import ForwardPass, SolverOptions, forward_pass
 from normbench_cli.norms._ggm.median import generalized_median
 from normbench_cli.registry import NORMS
@@ -66,9 +66,9 @@ def test_channels_are_solved_together_while_many_are_left_or_the_data_are_few(
     x, options = data(), SolverOptions(1.2, 1e-5, 0)
     found = first_steps(x, options, done)
     state, fit = solve_remaining(x, None, found, NONE_LOST, options, False)
-    assert called == ([f"CONTINUE {STEPS_PER_LOOK}"] * len(called))
+    assert called == ([f"CONTINUE {STEPS_PER_TEST}"] * len(called))
     assert bool(called) == together
-    assert len(called) <= LOOKS
+    assert len(called) <= MOST_TESTS
     assert bool(state.done.all())
     torch.testing.assert_close(fit.mu[done:], generalized_median(x, 1.2)[done:], rtol=1e-4, atol=1e-4)
 
@@ -112,7 +112,7 @@ def test_the_kernels_of_a_search_that_goes_on_are_compiled_ahead(
 ) -> None:
     layer = NORMS.build(exact(spec), num_features=4).to(x.device)
     layer.compile_ahead(x)
-    assert called == (["FORWARD", f"CONTINUE {STEPS_PER_LOOK}", "SCALE"] if compiled else [])
+    assert called == (["FORWARD", f"CONTINUE {STEPS_PER_TEST}", "SCALE"] if compiled else [])
 
 
 @pytest.mark.parametrize(("x", "kernels"), [(data(4), ["FORWARD", "MORE", "SCALE"]), (data(4).to("meta"), [])])

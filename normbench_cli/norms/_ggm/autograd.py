@@ -32,8 +32,8 @@ from normbench_cli.norms._ggm.solver import ACCURACY, MAX_STEPS, SearchState, so
 from normbench_cli.norms._ggm.stats import SolverTotals, add_call
 
 FEW_ELEMENTS = 2**18  # below, steps for all channels in one kernel cost less than picking out a few
-STEPS_PER_LOOK = 4  # between two looks at whether the search is done
-LOOKS = 5  # before the channels that are left are solved alone
+STEPS_PER_TEST = 4  # between two tests for convergence
+MOST_TESTS = 5  # before the channels that are left are solved alone
 
 FORWARD = InductorKernel(forward_pass, SEARCHED_MATRIX)
 CONTINUE = InductorKernel(continue_search, SEARCHED_MATRIX)
@@ -158,8 +158,8 @@ def solve_remaining(
     """Continue the search for all channels together while many are left or the data are few, then solve those few
     alone, and with them the channels whose squares are `lost`.  Reads values, so for a CPU."""
     state, problem = found.state, found.problem
-    more = options._replace(steps=STEPS_PER_LOOK)
-    for _ in range(0 if options.plain else LOOKS):
+    more = options._replace(steps=STEPS_PER_TEST)
+    for _ in range(0 if options.plain else MOST_TESTS):
         left = int((~state.done).sum())
         if left == 0 or (left * 4 <= state.done.numel() and flat.numel() > FEW_ELEMENTS):
             break
@@ -208,6 +208,6 @@ def compile_ahead(
     found = ForwardPass.unflatten(
         FORWARD(flat, weight, bias, phi, offset, totals, options=options, dynamic_rows=dynamic_rows)
     )
-    more = options._replace(steps=STEPS_PER_LOOK)
+    more = options._replace(steps=STEPS_PER_TEST)
     CONTINUE(flat, phi, *found.problem, *found.state, options=more, dynamic_rows=dynamic_rows)
     SCALE(flat, found.fit.mu, found.fit.scale, weight, bias, dynamic_rows=dynamic_rows)

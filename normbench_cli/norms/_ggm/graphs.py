@@ -26,7 +26,7 @@ from normbench_cli.norms._ggm.solver import MAX_STEPS, SearchState
 from normbench_cli.norms._padding import PaddedBatch, Padding
 
 FIRST_STEPS = 3  # for all medians; in training nine of ten are found then
-MORE_STEPS = 8  # for those that are left, before the next look
+MORE_STEPS = 8  # for those that are left, before the next test for convergence
 
 FIRST = InductorKernel(first_steps, SEARCHED_MATRIX, open_dims=2)
 MORE = InductorKernel(more_steps, SEARCHED_MATRIX, open_dims=2)

@@ -38,7 +38,7 @@ class SolverOptions(NamedTuple):
 
     phi: float | None  # None: a tensor, one value a channel
     eps: float
-    steps: int  # before the first look at whether all channels are done
+    steps: int  # before the first test for convergence
     plain: bool = False  # the papers' iteration instead of the safe search
     above_two: bool = False  # phi may be above 2: then the median need not lie within one sd of the mean
     tol: float | None = None  # in standard errors; None: to the last digit

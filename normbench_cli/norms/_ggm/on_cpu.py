@@ -1,7 +1,7 @@
-"""The forward and backward pass of a layer with a tolerance on a CPU: by the C++ kernels where they are for such data,
-else by those of `tolerant.py`.
+"""Forward and backward pass with a tolerance on a CPU: by the C++ kernels if they support the data, else by those of
+`tolerant.py`.
 
-All statistics are one tensor, `fit`, (6, C): the fields of `Fit`.
+The statistics of all channels are one tensor `fit` (6, C): the fields of `Fit`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from normbench_cli.norms._batch.layout import detach_view, from_columns, to_columns, to_columns_like
-from normbench_cli.norms._ggm.carried import Carried
+from normbench_cli.norms._ggm.buffers import SolverBuffers
 from normbench_cli.norms._ggm.kernels import Fit, SolverOptions
 from normbench_cli.norms._ggm.passes import Step, completed, power_of
 from normbench_cli.norms._ggm.solver import SearchState
@@ -23,15 +23,15 @@ def forward(
     weight: Tensor | None,
     bias: Tensor | None,
     phi: Tensor | None,
-    carried: Carried,
+    buffers: SolverBuffers,
     options: SolverOptions,
 ) -> tuple[Tensor, Tensor]:
-    """y and fit.  Updates what is carried to the next batch."""
+    """y and fit.  Updates the buffers."""
     if native.computes(x):
-        return forward_natively(x, weight, bias, phi, carried, options)
-    tensors = to_columns(x), weight, bias, phi, carried.start, carried.center, carried.solver_totals
+        return forward_natively(x, weight, bias, phi, buffers, options)
+    tensors = to_columns(x), weight, bias, phi, buffers.start, buffers.center, buffers.solver_totals
     step = forward_step(*tensors, options=options, dynamic_rows=x.ndim == 2)
-    carried.update(carried.after(step))
+    buffers.update(buffers.after(step))
     return detach_view(from_columns(step.y, x)), fit_of(step)
 
 
@@ -40,12 +40,12 @@ def forward_natively(
     weight: Tensor | None,
     bias: Tensor | None,
     phi: Tensor | None,
-    carried: Carried,
+    buffers: SolverBuffers,
     options: SolverOptions,
 ) -> tuple[Tensor, Tensor]:
     """The kernels search until every channel is certified; the few that cannot be are solved alone."""
     assert options.tol is not None
-    tensors = x, weight, bias, power_of(phi, options), carried
+    tensors = x, weight, bias, power_of(phi, options), buffers
     y, fit, search, left, _ = native.forward(*tensors, eps=options.eps, tol=options.tol, above_two=options.above_two)
     if left:
         flat, found = to_columns(x), Fit(*fit)
@@ -54,8 +54,8 @@ def forward_natively(
         state, channels = SearchState(*bracket, done > 0, iterations, error), (done == 0).nonzero()[:, 0]
         state, found = solve_alone(flat, phi, state, found, channels, options)
         columns = scale_channels(flat, weight, bias, to_columns(y), found, channels)
-        step = completed(columns, found, state, carried.solver_totals)
-        carried.update(carried.after(step))
+        step = completed(columns, found, state, buffers.solver_totals)
+        buffers.update(buffers.after(step))
         return detach_view(from_columns(columns, x)), fit_of(step)
     return y, fit
 

@@ -1,7 +1,7 @@
-"""The forward and backward pass of a layer with a tolerance as two operators of torch, for a CPU's `torch.compile`.
+"""Forward and backward pass with a tolerance as two custom operators of torch, for `torch.compile` on a CPU.
 
-A compiler calls an operator and does not look into it.  So the kernels of this package run in a compiled model too, and
-the search may look whether it is done; the model stays one graph.
+An operator is opaque to the compiler.  So a compiled model runs the same kernels, the search may test whether it has
+converged, and the model stays one graph.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from torch import Tensor
 
 from normbench_cli.norms._batch.layout import working_dtype
 from normbench_cli.norms._ggm import on_cpu
-from normbench_cli.norms._ggm.carried import Carried
+from normbench_cli.norms._ggm.buffers import SolverBuffers
 from normbench_cli.norms._ggm.kernels import Fit, SolverOptions
 
 
 def as_text(options: SolverOptions) -> str:
-    """The options as an operator takes them: a compiler would make symbols of numbers in which layers differ."""
+    """The options as an operator takes them: the compiler would make numbers in which layers differ symbolic."""
     return json.dumps(options)
 
 
@@ -41,9 +41,9 @@ def forward(
     largest_error: Tensor,
     options: str,
 ) -> tuple[Tensor, Tensor]:
-    """y and fit.  Updates what is carried to the next batch."""
-    carried = Carried(start, center, solver_totals, largest_error)
-    return on_cpu.forward(x, weight, bias, phi, carried, from_text(options))
+    """y and fit.  Updates the buffers."""
+    buffers = SolverBuffers(start, center, solver_totals, largest_error)
+    return on_cpu.forward(x, weight, bias, phi, buffers, from_text(options))
 
 
 def fake_forward(x: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
@@ -75,5 +75,5 @@ def operator(
 
 
 LIBRARY = torch.library.Library("normbench", "FRAGMENT")
-forward_operator = operator("normalize_to_tolerance", forward, fake_forward, updates=Carried._fields)
+forward_operator = operator("normalize_to_tolerance", forward, fake_forward, updates=SolverBuffers._fields)
 backward_operator = operator("normalize_to_tolerance_backward", backward, fake_backward)

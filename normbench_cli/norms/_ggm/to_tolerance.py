@@ -12,7 +12,7 @@ from normbench_cli.norms._batch.layout import detach_view, from_columns, to_colu
 from normbench_cli.norms._compile_policy import reads_without_sync
 from normbench_cli.norms._ggm import on_cpu
 from normbench_cli.norms._ggm.autograd import normalization_backward
-from normbench_cli.norms._ggm.carried import Carried
+from normbench_cli.norms._ggm.buffers import SolverBuffers
 from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.operators import backward_operator, forward_operator
 from normbench_cli.norms._ggm.step_before import StepBefore
@@ -25,7 +25,7 @@ def normalize_to_tolerance(
     weight: Tensor | None,
     bias: Tensor | None,
     phi: Tensor | None,
-    carried: Carried,
+    buffers: SolverBuffers,
     options: SolverOptions,
     options_as_text: str,
     step_before: StepBefore,
@@ -33,30 +33,30 @@ def normalize_to_tolerance(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """y, mu and sigma^2.
 
-    x, y: (N, C, ...); phi: (C), or None where it is a constant of the options; mu, sigma^2: (C); carried: buffers,
-    which are updated; options_as_text: the same options, for an operator; failures: (), of `step_before`, which it
+    x, y: (N, C, ...); phi: (C), or None where it is a constant of the options; mu, sigma^2: (C); buffers: updated
+    in place; options_as_text: the same options, for an operator; failures: (), of `step_before`, which it
     changes.  Differentiable: y in x, weight, bias and phi.
     """
     tensors = x, weight, bias, phi
     if reads_without_sync(x):
-        y, fit = _NormalizeOnCPU.apply(*tensors, carried, options)  # type: ignore[no-untyped-call]
+        y, fit = _NormalizeOnCPU.apply(*tensors, buffers, options)  # type: ignore[no-untyped-call]
         return y, fit[0], fit[1]
     if torch.compiler.is_compiling() and x.device.type == "cpu":
-        found, fit = forward_operator(*(t if t is None else t.detach() for t in tensors), *carried, options_as_text)
+        found, fit = forward_operator(*(t if t is None else t.detach() for t in tensors), *buffers, options_as_text)
         y = _Differentiable.apply(found, fit, *tensors, options_as_text)  # type: ignore[no-untyped-call]
         return y, fit[0], fit[1]
     blind = not torch.compiler.is_compiling()
     if blind:
         options = options._replace(steps=step_before.passes(options.steps, failures))
-    y, mu, var, certified, *new = _Normalize.apply(*tensors, *carried, options)  # type: ignore[no-untyped-call]
-    carried.update(new)
+    y, mu, var, certified, *new = _Normalize.apply(*tensors, *buffers, options)  # type: ignore[no-untyped-call]
+    buffers.update(new)
     if blind:
         step_before.report(failures, certified)
     return y, mu, var
 
 
 class _NormalizeOnCPU(torch.autograd.Function):
-    """Updates what is carried.  Saved for backward: x, a tensor of (6, C), gamma and phi."""
+    """Updates the buffers.  Saved for backward: x, a tensor of (6, C), gamma and phi."""
 
     @staticmethod
     def forward(
@@ -65,11 +65,11 @@ class _NormalizeOnCPU(torch.autograd.Function):
         weight: Tensor | None,
         bias: Tensor | None,
         phi: Tensor | None,
-        carried: Carried,
+        buffers: SolverBuffers,
         options: SolverOptions,
     ) -> tuple[Tensor, Tensor]:
         x = dense(x)
-        y, fit = on_cpu.forward(x, weight, bias, phi, carried, options)
+        y, fit = on_cpu.forward(x, weight, bias, phi, buffers, options)
         ctx.save_for_backward(x, weight, fit, phi)
         ctx.options, ctx.has_bias = options, bias is not None
         ctx.mark_non_differentiable(fit)
@@ -84,10 +84,8 @@ class _NormalizeOnCPU(torch.autograd.Function):
 
 
 class _Differentiable(torch.autograd.Function):
-    """The gradient of what `forward_operator` has found.
-
-    A compiler calls an operator and does not look into it, but no operator that updates buffers may be part of a
-    function of autograd's in a compiled model."""
+    """Adds the gradient to the result of `forward_operator`, which updates buffers and so cannot be called inside an
+    `autograd.Function` in a compiled model."""
 
     @staticmethod
     def forward(
@@ -135,7 +133,7 @@ class _Normalize(torch.autograd.Function):
         step = forward_step(*tensors, options=options, dynamic_rows=dynamic_rows)
         ctx.save_for_backward(flat, weight, step.mean, step.mu, step.scale, step.floor, phi)
         ctx.options, ctx.has_bias = options, bias is not None
-        new = Carried(start, center, solver_totals, largest_error).after(step)
+        new = SolverBuffers(start, center, solver_totals, largest_error).after(step)
         ctx.mark_non_differentiable(step.mu, step.var, step.certified, *new)
         return detach_view(from_columns(step.y, x)), step.mu, step.var, step.certified, *new
 

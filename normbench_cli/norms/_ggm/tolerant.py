@@ -1,4 +1,4 @@
-"""The forward pass of a layer with a tolerance, with and without a look at whether the search is done.
+"""The forward pass with a tolerance, with and without a test for convergence.
 
 On a CPU asking costs nothing, and the search goes on until every channel is certified.  On an accelerator nobody asks:
 `step_before.py` says there how many passes are made.
@@ -33,7 +33,7 @@ from normbench_cli.norms._ggm.passes import (
 from normbench_cli.norms._ggm.solver import ACCURACY, SearchState
 from normbench_cli.norms._native import columns as native
 
-LOOKS = 12  # before the channels that are left are solved alone
+MOST_TESTS = 12  # before the channels that are left are solved alone
 FEW_CHANNELS = 16  # one in so many left: searching for them alone costs less than another pass over all data
 
 FORWARD = InductorKernel(forward_pass, SEARCHED_MATRIX)
@@ -64,7 +64,7 @@ def forward_step(
         return step
     problem, state = unflatten(found[cut:])
     left = ~state.done | squares_lost(problem)
-    state, fit = search_with_looks(flat, phi, problem, state, options, dynamic_rows)
+    state, fit = search_and_test(flat, phi, problem, state, options, dynamic_rows)
     fit = Fit(*(torch.where(left, new, getattr(step, name)) for name, new in zip(Fit._fields, fit, strict=True)))
     y = scaled_again(flat, weight, bias, step.y, fit, left.nonzero()[:, 0], dynamic_rows)
     return completed(y, fit, state, solver_totals)
@@ -94,13 +94,13 @@ def scale_channels(
     return y.index_copy_(1, channels, some)
 
 
-def search_with_looks(
+def search_and_test(
     flat: Tensor, phi: Tensor | None, problem: Problem, state: SearchState, options: SolverOptions, dynamic_rows: bool
 ) -> tuple[SearchState, Fit]:
     """Pass by pass for all channels while many are left or the data are few, then the last ones alone.  The errors are
     in standard deviations.  Reads values, so for a CPU."""
     once = options._replace(steps=1)
-    for _ in range(LOOKS):
+    for _ in range(MOST_TESTS):
         left = int((~state.done).sum())
         if left == 0 or (left * FEW_CHANNELS <= state.done.numel() and flat.numel() > FEW_ELEMENTS):
             break
@@ -123,7 +123,7 @@ def search_for_few(
         return state
     data, power = channel_by_channel(flat, channels), None if phi is None else phi[channels]
     of_some, some = Problem(*(t[channels] for t in problem)), SearchState(*(t[channels] for t in state))
-    for _ in range(LOOKS):
+    for _ in range(MOST_TESTS):
         if bool(some.done.all()):
             break
         some = SearchState(*more_passes(data, power, *of_some, *some, options=options))

@@ -43,25 +43,25 @@ static void backward(const Layout& layout, const void* dy, const void* x, void* 
     Backward<T, ROOT, LEARNED>(layout, i, (const T*)dy, (const T*)x, (T*)dx, g).run();
 }
 
-// Updates what a layer carries on to the next batch: where a search starts, the solver's totals and the largest error
+// Updates the layer's buffers (buffers.py): where the next search starts, the solver's totals, and the largest error
 // bound in standard errors.
-static void carry_on(const ForwardArguments& g, double values, const Carried& carried) {
-  double passes = 0, most = carried.totals[2], unconverged = 0, error = 0;
+static void update(const ForwardArguments& g, double values, const Buffers& buffers) {
+  double passes = 0, most = buffers.totals[2], unconverged = 0, error = 0;
   for (int64_t c = 0; c < g.channels; c++) {
     passes += g.passes[c], unconverged += g.done[c] == 0;
     most = std::max<double>(most, g.passes[c]), error = std::max<double>(error, g.error[c]);
-    carried.start[c] = g.new_offset[c] - (g.new_offset[c] - carried.start[c]) * 0.5f;
-    if (std::isfinite(g.mu[c])) carried.center[c] = g.mu[c];
+    buffers.start[c] = g.new_offset[c] - (g.new_offset[c] - buffers.start[c]) * 0.5f;
+    if (std::isfinite(g.mu[c])) buffers.center[c] = g.mu[c];
   }
   const double share = 1.0 / (double)g.channels;
-  float* totals = carried.totals;
+  float* totals = buffers.totals;
   totals[0] += 1, totals[1] = (float)(totals[1] + passes * share), totals[2] = (float)most;
   totals[3] = (float)(totals[3] + unconverged * share), totals[4] = (float)std::max<double>(totals[4], error);
-  *carried.largest_error = std::max(*carried.largest_error, (float)(error * std::sqrt(values)));
+  *buffers.largest_error = std::max(*buffers.largest_error, (float)(error * std::sqrt(values)));
 }
 
 // x, y: (samples, channels, positions), of bfloat16 if `half`, else of float32; root: phi is 1.5.  start, center,
-// totals, largest_error: carried from batch to batch, and updated only if every channel is certified.  fit, search:
+// totals, largest_error: the layer's buffers, updated only if every channel is certified.  fit, search:
 // results, six and three for each channel; passes: of the search over the data, on average.  Returns the number of
 // channels that are not certified, or whose squares over- or underflow.
 extern "C" int64_t normbench_forward(int64_t samples, int64_t channels, int64_t positions, int half, int root,
@@ -78,7 +78,7 @@ extern "C" int64_t normbench_forward(int64_t samples, int64_t channels, int64_t 
                 : forward<T, false>(layout, x, y, g, passes, threads);
   };
   const int64_t left = half ? run(BFloat16()) : run(float());
-  if (!left) carry_on(g, layout.values(), {start, center, totals, largest_error});
+  if (!left) update(g, layout.values(), {start, center, totals, largest_error});
   return left;
 }
 

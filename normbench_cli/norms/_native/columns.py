@@ -48,21 +48,20 @@ def forward(
     weight: Tensor | None,
     bias: Tensor | None,
     phi: Tensor | float,
-    carried: Sequence[Tensor],
+    buffers: Sequence[Tensor],
     *,
     eps: float,
     tol: float,
     above_two: bool,
 ) -> NativeStep:
-    """x: dense; carried: start, center, solver_totals and largest_error of the batch before, updated if no channel is
-    left."""
+    """x: dense; buffers: start, center, solver_totals and largest_error, updated if no channel is left."""
     samples, channels, positions = shape_of(x)
     y, fit, search = torch.empty_like(x), torch.empty(6, channels), torch.empty(3, channels)
     passes = ctypes.c_double()
     given = as_floats(weight, bias, exponents(phi, channels))
     left = loaded().normbench_forward(
         *(samples, channels, positions, is_half(x), phi_is_root(phi), above_two),
-        *addresses(x, y, *given, *carried),
+        *addresses(x, y, *given, *buffers),
         *(eps, tol, *addresses(fit, search), ctypes.addressof(passes), torch.get_num_threads()),
     )
     return NativeStep(y, fit, search, left, passes.value)

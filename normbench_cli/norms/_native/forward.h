@@ -26,7 +26,7 @@ struct ForwardArguments {
         done(search + 2 * channels) {}
 };
 
-struct Carried {  // from batch to batch; see carried.py
+struct Buffers {  // of the layer; see buffers.py
   float *start, *center, *totals, *largest_error;
 };
 

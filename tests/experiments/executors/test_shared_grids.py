@@ -49,7 +49,7 @@ def begun_elsewhere(store: Store, work: Work) -> str:
 def test_a_cell_that_another_executes_is_waited_for_and_executed_if_it_is_left(
     status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sharing, "SECONDS_BETWEEN_LOOKS", 0.0)
+    monkeypatch.setattr(sharing, "SECONDS_BETWEEN_POLLS", 0.0)
     monkeypatch.setattr(launch, "open_executor", lambda choice, works: closing(Here()))
     cells, events = works(2), list[Event]()
     with Store.open() as store:
