@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +181,46 @@ def test_gradients_may_lie_in_memory_in_any_way(spec: str, memory_format: torch.
         found.append(image.grad)
     for other in found[1:]:
         torch.testing.assert_close(found[0], other, rtol=0, atol=0)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("spec", ["augnorm", "diffphi"])
+def test_a_layer_in_another_dtype_updates_its_buffers_in_it(spec: str, dtype: torch.dtype) -> None:
+    x = torch.randn(64, 5) + torch.arange(5)
+    layer, plain = NORMS.build(spec, num_features=5).to(dtype), NORMS.build(spec, num_features=5)
+    for each in (layer, plain):
+        each(x)
+    for name, buffer in layer.named_buffers():
+        torch.testing.assert_close(buffer, plain.get_buffer(name).to(buffer.dtype), rtol=2e-2, atol=2e-3)
+
+
+def transposed(x: Tensor) -> Tensor:
+    return x.mT
+
+
+def with_gaps(x: Tensor) -> Tensor:
+    return x[:, :, ::2]
+
+
+def channels_last_with_gaps(x: Tensor) -> Tensor:
+    return x.contiguous(memory_format=torch.channels_last)[:, :, 1:]
+
+
+@needs_compiler
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch's own
+@pytest.mark.parametrize(
+    ("spec", "compiled"), [("augnorm", False), ("diffphi", False), ("popnorm", False), ("augnorm", True)]
+)
+@pytest.mark.parametrize("view", [transposed, with_gaps, channels_last_with_gaps])
+def test_views_are_normalized_as_their_copies(view: Callable[[Tensor], Tensor], spec: str, compiled: bool) -> None:
+    torch.compiler.reset()
+    x, found = torch.randn(8, 3, 6, 6), list[tuple[Tensor, Tensor]]()
+    for copied in (False, True):
+        layer: Any = NORMS.build(spec, num_features=3)
+        seen = view(x.clone())
+        seen = (seen.contiguous() if copied else seen).detach().requires_grad_()
+        y = (torch.compile(layer, fullgraph=True, backend="aot_eager") if compiled else layer)(seen)
+        (dx,) = torch.autograd.grad((y * y.detach().cos()).sum(), seen)
+        found.append((y.detach(), dx))
+    torch.testing.assert_close(found[0], found[1], rtol=1e-2, atol=5e-3)  # tol=0.02 of a standard error of 1 / 12

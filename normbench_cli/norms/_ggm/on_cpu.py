@@ -27,6 +27,7 @@ def forward(
     options: SolverOptions,
 ) -> tuple[Tensor, Tensor]:
     """y and fit.  Updates the buffers."""
+    x = native.dense(x)
     if native.computes(x):
         return forward_natively(x, weight, bias, phi, buffers, options)
     tensors = to_columns(x), weight, bias, phi, buffers.start, buffers.center, buffers.solver_totals
@@ -68,6 +69,7 @@ def backward(
     grad: Tensor, x: Tensor, weight: Tensor | None, fit: Tensor, phi: Tensor | None, options: SolverOptions
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """dx, dgamma, dbeta, and dphi where phi is learned."""
+    x = native.dense(x)
     if native.computes(x):
         return native.backward(grad, x, weight, fit, power_of(phi, options), above_two=options.above_two)
     flat, found = to_columns(x), Fit(*fit)

@@ -18,6 +18,7 @@ from normbench_cli.norms._batch.layout import working_dtype
 from normbench_cli.norms._ggm import on_cpu
 from normbench_cli.norms._ggm.buffers import SolverBuffers
 from normbench_cli.norms._ggm.kernels import Fit, SolverOptions
+from normbench_cli.norms._native.columns import dense
 
 
 def as_text(options: SolverOptions) -> str:
@@ -47,7 +48,7 @@ def forward(
 
 
 def fake_forward(x: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
-    return torch.empty_like(x), x.new_empty((len(Fit._fields), x.shape[1]), dtype=working_dtype(x))
+    return torch.empty_like(dense(x)), x.new_empty((len(Fit._fields), x.shape[1]), dtype=working_dtype(x))
 
 
 def backward(
@@ -60,7 +61,7 @@ def backward(
 
 def fake_backward(*tensors_and_options: Any) -> list[Tensor]:
     _, x, _, fit, phi, _ = tensors_and_options
-    return [torch.empty_like(x), *(fit.new_empty(fit.shape[1]) for _ in range(2 if phi is None else 3))]
+    return [torch.empty_like(dense(x)), *(fit.new_empty(fit.shape[1]) for _ in range(2 if phi is None else 3))]
 
 
 def operator(

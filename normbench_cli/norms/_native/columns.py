@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import torch
 from torch import Tensor
@@ -58,12 +58,15 @@ def forward(
     samples, channels, positions = shape_of(x)
     y, fit, search = torch.empty_like(x), torch.empty(6, channels), torch.empty(3, channels)
     passes = ctypes.c_double()
-    given = as_floats(weight, bias, exponents(phi, channels))
+    given, updated = as_floats(weight, bias, exponents(phi, channels)), as_floats(*buffers)
     left = loaded().normbench_forward(
         *(samples, channels, positions, is_half(x), phi_is_root(phi), above_two),
-        *addresses(x, y, *given, *buffers),
+        *addresses(x, y, *given, *updated),
         *(eps, tol, *addresses(fit, search), ctypes.addressof(passes), torch.get_num_threads()),
     )
+    for buffer, value in zip(buffers, updated, strict=True):
+        if buffer is not value:
+            buffer.copy_(value)
     return NativeStep(y, fit, search, left, passes.value)
 
 
@@ -133,7 +136,12 @@ def constant(phi: float, channels: int) -> Tensor:
     return torch.full((channels,), phi)
 
 
-def as_floats(*tensors: Tensor | None) -> list[Tensor | None]:
+@overload
+def as_floats(*tensors: Tensor) -> list[Tensor]: ...
+@overload
+def as_floats(*tensors: Tensor | None) -> list[Tensor | None]: ...
+def as_floats(*tensors: Tensor | None) -> Sequence[Tensor | None]:
+    """As float32 and contiguous; the same tensors where they are."""
     return [t if t is None or is_plain(t) else t.float().contiguous() for t in tensors]
 
 
