@@ -41,6 +41,16 @@ def test_a_grid_is_trained_by_workers_and_is_finished_for_the_next_command(normb
     assert train(normbench, *grid) == []
 
 
+def test_what_cannot_work_is_an_error_before_anything_is_recorded_or_runs(
+    normbench: RunCommand, here: Here, home: Path
+) -> None:
+    ended = normbench("train", *TINY[:-1], "--batch-size", "5000", "--seeds", "0-1", *LOCAL)
+    assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
+    assert "batch_size is 5000" in ended.err
+    assert (here.attempts, here.closed) == ([], True)
+    assert not (home / "normbench.db").exists()
+
+
 def test_some_failed_cells_are_exit_code_5_and_json_is_alone(
     normbench: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:

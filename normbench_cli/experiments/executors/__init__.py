@@ -10,7 +10,8 @@ again; the worker then goes on from the run's last checkpoint.  What runs measur
     watch.py         how far the cells are, read from the database
     worker.py        run_task: what a worker does with a task, in any process on any machine
     surroundings.py  what it needs to be the same there: home, data, folder, command
-    local.py         processes of this machine; local_worker.py is what such a process executes
+    local.py         processes of this machine; local_worker.py is what such a process executes, preparation.py what it
+                     does before its first task is there
     ray.py           tasks of a Ray cluster
     submitit.py      jobs of SLURM
 """

@@ -10,6 +10,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 from normbench_cli.experiments.events import Callback, CellState, Notice, RunEnded
@@ -37,15 +38,22 @@ MOST_LOSSES = 3  # of the workers of one cell; then something is wrong with it
 
 
 def run_works(
-    works: Sequence[GridWork], choice: Choice, store: Store, on_event: Callback, *, then: str = ""
+    works: Sequence[GridWork],
+    choice: Choice,
+    store: Store,
+    on_event: Callback,
+    *,
+    executor: Executor | None = None,
+    then: str = "",
 ) -> list[RunResult]:
     """Run all of them, and give their results in the same order.  One that fails is a result, too.
 
-    then: what to do after an interrupt, for the message.
+    executor: one that is open already; otherwise one is opened for these works.  then: what to do after an interrupt,
+    for the message.
     """
     tasks = make_tasks(works, choice, store.location.address)
     launch = Launch(works, tasks, store, on_event)
-    with open_executor(choice, works) as executor:
+    with nullcontext(executor) if executor else open_executor(choice, works) as executor:
         try:
             for notice in executor.notices:
                 on_event(Notice(notice))

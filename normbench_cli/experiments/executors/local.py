@@ -15,13 +15,16 @@ from normbench_cli.device import accelerator_shares, core_share, usable_cores
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.executors.local_process import LostWorker, WorkerProcess
+from normbench_cli.experiments.executors.preparation import Preparation
 from normbench_cli.experiments.executors.protocol import Ended, Happening, Lost, Started, Task, Work
+from normbench_cli.experiments.executors.surroundings import surroundings_here
 
 GOODBYE_SECONDS = 20.0  # in which processes that are stopped record how their runs ended
 
 
 def make_executor(choice: Choice, works: Sequence[Work]) -> LocalExecutor:
-    return LocalExecutor(shares_of(choice, works[0].config.device, len(works)))
+    first = works[0].config
+    return LocalExecutor(shares_of(choice, first.device, len(works)), Preparation(first, surroundings_here()))
 
 
 def shares_of(choice: Choice, device: str, cells: int) -> list[dict[str, str]]:
@@ -39,14 +42,14 @@ def shares_of(choice: Choice, device: str, cells: int) -> list[dict[str, str]]:
 
 
 class LocalExecutor:
-    """Processes with these variables."""
+    """A process for each of these shares, that is for its variables.  They start at once."""
 
-    def __init__(self, shares: Sequence[Mapping[str, str]]) -> None:
+    def __init__(self, shares: Sequence[Mapping[str, str]], preparation: Preparation) -> None:
         self.notices: Sequence[str] = ()
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._happened: queue.SimpleQueue[Happening] = queue.SimpleQueue()
         self._closing = threading.Event()
-        self._lanes = [Lane(share, self._tasks, self._happened, self._closing) for share in shares]
+        self._lanes = [Lane(share, preparation, self._tasks, self._happened, self._closing) for share in shares]
 
     def submit(self, tasks: Sequence[Task]) -> None:
         for task in tasks:
@@ -78,20 +81,23 @@ class Lane(threading.Thread):
     def __init__(
         self,
         variables: Mapping[str, str],
+        preparation: Preparation,
         tasks: queue.SimpleQueue[Task | None],
         happened: queue.SimpleQueue[Happening],
         closing: threading.Event,
     ) -> None:
         super().__init__(daemon=True)
-        self._variables, self._tasks, self._happened, self._closing = variables, tasks, happened, closing
+        self._variables, self._preparation = variables, preparation
+        self._tasks, self._happened, self._closing = tasks, happened, closing
         self._process: WorkerProcess | None = None
         self.start()
 
     def run(self) -> None:
+        self._process = WorkerProcess(self._variables, self._preparation)
         while (task := self._tasks.get()) is not None and not self._closing.is_set():
             self._happened.put(Started(task.id))
             try:
-                process = self._process = self._process or WorkerProcess(self._variables)
+                process = self._process = self._process or WorkerProcess(self._variables, self._preparation)
                 if self._closing.is_set():  # it was not there to be stopped
                     break
                 self._happened.put(Ended(task.id, process.run(task)))
