@@ -78,6 +78,8 @@ def test_some_failed_cells_are_exit_code_5_and_json_is_alone(
         (["reproduce", "augnorm-graph/table2", "--executor", "rey"], "did you mean 'ray'"),
         (["nightly", *LOCAL, "--per-run", "cpus=2"], "a night on this machine measures one cell after the other"),
         (["nightly", "--address", "a:1"], "add --executor ray"),
+        (["nightly", "--nproc", "2", *LOCAL], "--executor local gives a run to one process"),
+        (["nightly", "--sync-norm"], "cell mlp/batchnorm: sync_norm is on, and one process trains"),
     ],
 )
 def test_what_makes_no_sense_is_wrong_usage(normbench: RunCommand, words: list[str], says: str) -> None:
