@@ -200,9 +200,9 @@ def train_cells(cells: Sequence[Cell], axes: Sequence[str], choice: Choice | Non
     from normbench_cli.cli._progress import grid_progress
     from normbench_cli.experiments.grid import run_grid, starting_executor
 
-    with interrupts.raised(), starting_executor(cells, choice) as executor:
+    with starting_executor(cells, choice) as executor:
         check_cells(due)
-        with grid_progress(due, axes, choice, common) as on_event:
+        with interrupts.raised(), grid_progress(due, axes, choice, common) as on_event:
             return run_grid(cells, common.db, on_event, choice, executor)
 
 

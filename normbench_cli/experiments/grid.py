@@ -94,9 +94,10 @@ def train(
 
 @contextmanager
 def starting_executor(cells: Sequence[Cell], choice: Choice | None) -> Iterator[Executor | None]:
-    """The executor for the cells that are due, if one is chosen.  Its workers start while this process goes on."""
+    """The executor for the cells that are due, if processes of this machine are chosen: they start while this process
+    goes on.  Others, which may wait for a cluster, are opened when the cells run."""
     works = works_of(cells)
-    if choice is None or not works:
+    if choice is None or choice.executor != "local" or not works:
         yield None
         return
     with open_executor(choice, works) as executor:

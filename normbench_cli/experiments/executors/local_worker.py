@@ -21,9 +21,9 @@ def main() -> NoReturn:
     os.dup2(2, 1)  # what a component prints is no answer
     messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=receive, args=(messages,), daemon=True).start()
+    pickle.loads(messages.get()).prepare()  # an interrupt ends it at once: nothing is recorded yet
     try:
         with interrupts.raised():
-            pickle.loads(messages.get()).prepare()
             while True:
                 write_frame(answers, pickle.dumps(run_task(pickle.loads(messages.get()))))
     except KeyboardInterrupt:
