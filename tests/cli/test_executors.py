@@ -55,14 +55,14 @@ def test_some_failed_cells_are_exit_code_5_and_json_is_alone(
     normbench: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = [*TINY[:-1], "--model", "mlp:size=8,width=8", "--seeds", "0,2", *LOCAL, "--json"]
-    real = Here.happenings
+    real = Here.poll
 
-    def happenings(self: Here, seconds: float) -> object:
+    def poll(self: Here, seconds: float) -> object:
         if self._waiting[0].work.config.seed == 2:
             self._loses = lambda task, attempt: True
         return real(self, seconds)
 
-    monkeypatch.setattr(Here, "happenings", happenings)
+    monkeypatch.setattr(Here, "poll", poll)
     ended = normbench("train", *words)
     assert ended.code == 5
     assert ended.err == ""

@@ -1,5 +1,4 @@
-"""What a process of the local executor does: it prepares, then takes one task after the other, until its launcher is
-gone."""
+"""The main function of a local worker: it prepares, then runs one task after another until its launcher has ended."""
 
 from __future__ import annotations
 
@@ -16,9 +15,9 @@ from normbench_cli.experiments.executors.worker import run_task
 
 
 def main() -> NoReturn:
-    """Read a preparation and tasks from stdin, and write what becomes of the tasks to stdout."""
+    """Read a preparation and then tasks from stdin, and write their outcomes to stdout."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a component prints is no answer
+    os.dup2(2, 1)  # what a component prints must not mix with the answers
     messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=receive, args=(messages,), daemon=True).start()
     pickle.loads(messages.get()).prepare()  # an interrupt ends it at once: nothing is recorded yet
@@ -31,8 +30,7 @@ def main() -> NoReturn:
 
 
 def receive(messages: queue.SimpleQueue[bytes]) -> NoReturn:
-    """Take what comes.  When nothing more can come the process ends at once, whatever it does: its run then counts as
-    interrupted."""
+    """Receive messages.  When the launcher has ended, this process ends at once, and its run counts as interrupted."""
     with os.fdopen(os.dup(0), "rb") as stream:
         while True:
             try:

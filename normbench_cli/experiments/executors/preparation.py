@@ -1,4 +1,4 @@
-"""What a worker loads before its first task is there: while the launcher checks the cells, so must the worker load."""
+"""What a local worker loads before its first task arrives, while the launcher still checks the cells."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from normbench_cli.experiments.executors.surroundings import Surroundings
 
 @dataclass(frozen=True)
 class Preparation:
-    """config: of one of the cells; the others need much the same."""
+    """config: of the first cell; the others need mostly the same."""
 
     config: RunConfig
     surroundings: Surroundings
@@ -21,5 +21,5 @@ class Preparation:
         self.surroundings.enter()
         from normbench_cli.build import check
 
-        with suppress(Exception):  # the launcher checks the cell, too, and says what is wrong with it
+        with suppress(Exception):  # the launcher checks the same cell and reports what is wrong
             check(self.config)
