@@ -23,7 +23,7 @@ from normbench_cli.config import FIELDS, GRID_FIELDS, RunConfig
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.experiments.distributed.rank import Rank, check_executor, launched_rank
 from normbench_cli.experiments.executors.choice import Choice
-from normbench_cli.experiments.plan import Cell, check_cells, plan_grid
+from normbench_cli.experiments.plan import Cell, plan_grid
 from normbench_cli.registry.trust import allow_packages
 
 if TYPE_CHECKING:
@@ -198,12 +198,10 @@ def train_cells(cells: Sequence[Cell], axes: Sequence[str], choice: Choice | Non
     if not due:
         return []
     from normbench_cli.cli._progress import grid_progress
-    from normbench_cli.experiments.grid import run_grid, starting_executor
+    from normbench_cli.experiments.grid import checked, run_grid
 
-    with starting_executor(cells, choice) as executor:
-        check_cells(due)
-        with interrupts.raised(), grid_progress(due, axes, choice, common) as on_event:
-            return run_grid(cells, common.db, on_event, choice, executor)
+    with checked(cells, choice) as executor, interrupts.raised(), grid_progress(due, axes, choice, common) as on_event:
+        return run_grid(cells, common.db, on_event, choice, executor)
 
 
 def check_losses(results: Sequence[RunResult]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -79,8 +79,7 @@ def train(
     configs = asked.configs(allow)
     check_executor((config.nproc for config in configs), executor)
     cells = plan_grid(configs, db, rerun=rerun)
-    with starting_executor(cells, choice) as opened:
-        check_cells(cell.config for cell in cells if cell.due)
+    with checked(cells, choice) as opened:
         due = any(cell.due for cell in cells)
         trained = iter(run_grid(cells, db, on_event, choice, opened) if due else ())
     if all(cell.due for cell in cells):
@@ -93,14 +92,14 @@ def train(
 
 
 @contextmanager
-def starting_executor(cells: Sequence[Cell], choice: Choice | None) -> Iterator[Executor | None]:
-    """The executor for the cells that are due, if processes of this machine are chosen: they start while this process
-    goes on.  Others, which may wait for a cluster, are opened when the cells run."""
+def checked(cells: Sequence[Cell], choice: Choice | None) -> Iterator[Executor | None]:
+    """Check the cells that are due.  Processes of this machine, if they are chosen, start meanwhile: their executor.
+
+    Other executors, which may wait for a cluster, are opened when the cells run.
+    """
     works = works_of(cells)
-    if choice is None or choice.executor != "local" or not works:
-        yield None
-        return
-    with open_executor(choice, works) as executor:
+    with open_executor(choice, works) if works and choice and choice.executor == "local" else nullcontext() as executor:
+        check_cells(work.config for work in works)
         yield executor
 
 
@@ -119,7 +118,7 @@ def run_grid(
 
     In a grid, a cell that fails is a result and the others are still trained, and a cell that another process has is
     left to it; a single run is always trained, and its error is raised.  choice: of an executor; None: one cell after
-    the other, here.  executor: one that is open already, see `starting_executor`.
+    the other, here.  executor: one that is open already, see `checked`.
     """
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     paths.set_compile_cache()

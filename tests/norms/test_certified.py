@@ -186,10 +186,6 @@ def passes_of(layer: AugNorm) -> int:
     return layer.step_before.passes(1, layer.failures)
 
 
-def test_without_values_one_pass_shows_all_shapes() -> None:
-    assert passes_of(AugNorm(4).to("meta")) == 1
-
-
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda layer: pickle.loads(pickle.dumps(layer))])
 def test_a_copy_of_a_layer_makes_as_many_passes(copied: Callable[[AugNorm], AugNorm]) -> None:
     layer = AugNorm(4)
