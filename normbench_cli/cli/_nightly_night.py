@@ -108,17 +108,18 @@ def print_cron(
     budget: str | None,
     out: Path,
     allow: Sequence[str],
+    settings: Sequence[str],
     notify: str | None,
     when: str,
     choice: Choice | None,
     common: Common,
 ) -> int:
-    """Print what runs the same command every night."""
+    """Print what runs the same command every night.  settings: as options."""
     name = nightly.suite.own_file(suite) or suite.name
     words = ["nightly", "--suite", name, "--out", absolute(str(out))]
     words += ["--budget", budget] if budget else []
     words += [word for package in allow for word in ("--allow", package)]
-    words += choice.words() if choice else []
+    words += [*settings, *(choice.words() if choice else [])]
     words += ["--notify", notify, "--notify-on", when] if notify else []
     words += ["--db", common.db if "://" in common.db else absolute(common.db)] if common.db else []
     job = nightly.job.present_job([*words, "--quiet"])

@@ -140,6 +140,15 @@ def config_options(
     )
 
 
+def words_of(settings: Mapping[str, Any]) -> list[str]:
+    """The options that give these values to fields of a configuration."""
+    words: list[str] = []
+    for name, value in settings.items():
+        flag = name.replace("_", "-")
+        words += [f"--{flag}" if value else f"--no-{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
+    return words
+
+
 def config_option(name: str, panel: str, *, several: bool, default: str) -> inspect.Parameter:
     """The option of a configuration's field, explained by the field's own sentence."""
     flag = name.replace("_", "-")

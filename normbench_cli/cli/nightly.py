@@ -10,9 +10,10 @@ from normbench_cli import nightly
 from normbench_cli.cli import _nightly_night, _options, nightly_bisect, nightly_decisions
 from normbench_cli.cli._executors import executor_options
 from normbench_cli.cli._help import Command
-from normbench_cli.cli._options import Common, common_options, completion
+from normbench_cli.cli._options import Common, Settings, common_options, completion, config_options, words_of
 from normbench_cli.cli.reproduce import parse_duration
 from normbench_cli.errors import EXIT_OK, UsageError
+from normbench_cli.experiments.distributed.rank import check_executor
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.registry.trust import allow_packages
 
@@ -24,6 +25,7 @@ EXAMPLES = (
 
 
 @app.callback(epilog=EXAMPLES)
+@config_options({"Device and speed": ("nproc", "sync_norm")})
 @executor_options(jobs=False)
 @common_options
 def night(
@@ -54,6 +56,7 @@ def night(
     notify_on: _nightly_night.NotifyOn = "problem",
     print_cron: _nightly_night.PrintCron = False,
     *,
+    settings: Settings,
     choice: Choice | None,
     common: Common,
 ) -> int:
@@ -67,10 +70,12 @@ def night(
         return EXIT_OK
     _nightly_night.check_when(notify_on)
     allow_packages(allow or [])
-    found = nightly.suite.read_suite(suite)
+    check_executor([settings.get("nproc", 1)], choice.executor if choice else None)
+    found = nightly.processes.with_processes(nightly.suite.read_suite(suite), settings)
     seconds = None if budget is None else parse_duration(budget)
     if print_cron:
-        return _nightly_night.print_cron(found, budget, out, allow or [], notify, notify_on, choice, common)
+        given = words_of(settings)
+        return _nightly_night.print_cron(found, budget, out, allow or [], given, notify, notify_on, choice, common)
     return _nightly_night.run(found, seconds, out, notify, notify_on, choice, common)
 
 

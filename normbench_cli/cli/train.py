@@ -198,10 +198,10 @@ def train_cells(cells: Sequence[Cell], axes: Sequence[str], choice: Choice | Non
     if not due:
         return []
     from normbench_cli.cli._progress import grid_progress
-    from normbench_cli.experiments.grid import run_grid
+    from normbench_cli.experiments.grid import checked, run_grid
 
-    with interrupts.raised(), grid_progress(due, axes, choice, common) as on_event:
-        return run_grid(cells, common.db, on_event, choice)
+    with checked(cells, choice) as executor, interrupts.raised(), grid_progress(due, axes, choice, common) as on_event:
+        return run_grid(cells, common.db, on_event, choice, executor)
 
 
 def check_losses(results: Sequence[RunResult]) -> None:

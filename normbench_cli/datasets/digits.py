@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 
-from normbench_cli.datasets._images.digits import DigitsSize, load_digits_resized
+from normbench_cli.datasets._images.digits import DigitsSize, load_digits_resized, split_digits
 from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.registry import DATASETS
-
-TEST_EXAMPLES = 360
 
 
 @DATASETS.register("digits", paper="Alpaydin & Kaynak 1998 (UCI)", recipe="digits")
@@ -18,12 +15,10 @@ def digits(size: DigitsSize = 16) -> InMemoryImages:
 
     size: width and height after resizing.
     """
-    from sklearn.model_selection import train_test_split
-
     pixels, shown = load_digits_resized(size)
     images = (pixels * 255).round().to(torch.uint8)
     labels = torch.from_numpy(shown).long()
-    train, test = train_test_split(np.arange(len(labels)), test_size=TEST_EXAMPLES, stratify=shown, random_state=0)
+    train, test = split_digits()
     training_pixels = images[train].float() / 255
     return InMemoryImages(
         train=Split(images[train], labels[train]),

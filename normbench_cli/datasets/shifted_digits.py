@@ -9,12 +9,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from normbench_cli.datasets._images.digits import DigitsSize, load_digits_resized
+from normbench_cli.datasets._images.digits import DigitsSize, load_digits_resized, split_digits
 from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.registry import DATASETS
 from normbench_cli.registry.bounds import Bounds
 
-TEST, VALIDATION = 360, 240  # digits; each is there in both colors
+VALIDATION = 240  # digits; each is there in both colors, like those of the test
 HIGH_FRACTION, LOW_GREEN = 0.2, 0.25  # of the training images; of the low digits among them
 GROUPS = ("low_red", "low_green", "high_red", "high_green")
 
@@ -44,7 +44,7 @@ def shifted_digits(
 
     pixels, shown = load_digits_resized(size)
     high = torch.from_numpy(shown >= 5)
-    rest, test = train_test_split(np.arange(len(high)), test_size=TEST, stratify=shown, random_state=0)
+    rest, test = split_digits()
     rest, validation = train_test_split(rest, test_size=VALIDATION, stratify=shown[rest], random_state=0)
 
     def colored(chosen: np.ndarray, green: Tensor) -> Split:

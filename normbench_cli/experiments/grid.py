@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ from normbench_cli.config import RunConfig
 from normbench_cli.datasets._files.look import look
 from normbench_cli.experiments.distributed.rank import check_executor
 from normbench_cli.experiments.events import Callback, Notice, RunEnded, RunStarted, ignore
-from normbench_cli.experiments.executors.choice import Choice, choose
+from normbench_cli.experiments.executors.choice import Choice, choose, open_executor
 from normbench_cli.experiments.executors.launch import run_works
+from normbench_cli.experiments.executors.protocol import Executor
 from normbench_cli.experiments.lifecycle import with_loss
-from normbench_cli.experiments.plan import Cell, plan_grid
+from normbench_cli.experiments.plan import Cell, check_cells, plan_grid
 from normbench_cli.experiments.recorded import packages_of, recorded_result
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.sharing import Shared, check_free, known_run
@@ -77,7 +79,9 @@ def train(
     configs = asked.configs(allow)
     check_executor((config.nproc for config in configs), executor)
     cells = plan_grid(configs, db, rerun=rerun)
-    trained = iter(run_grid(cells, db, on_event, choice) if any(cell.due for cell in cells) else ())
+    with checked(cells, choice) as opened:
+        due = any(cell.due for cell in cells)
+        trained = iter(run_grid(cells, db, on_event, choice, opened) if due else ())
     if all(cell.due for cell in cells):
         return list(trained)
     with Store.open(db, write=False) as store:
@@ -87,21 +91,41 @@ def train(
         ]
 
 
+@contextmanager
+def checked(cells: Sequence[Cell], choice: Choice | None) -> Iterator[Executor | None]:
+    """Check the cells that are due.  Processes of this machine, if they are chosen, start meanwhile: their executor.
+
+    Other executors, which may wait for a cluster, are opened when the cells run.
+    """
+    works = works_of(cells)
+    with open_executor(choice, works) if works and choice and choice.executor == "local" else nullcontext() as executor:
+        check_cells(work.config for work in works)
+        yield executor
+
+
+def works_of(cells: Sequence[Cell]) -> list[CellWork]:
+    return [CellWork(cell, reserves=len(cells) > 1) for cell in cells if cell.due]
+
+
 def run_grid(
-    cells: Sequence[Cell], db: str | None = None, on_event: Callback = ignore, choice: Choice | None = None
+    cells: Sequence[Cell],
+    db: str | None = None,
+    on_event: Callback = ignore,
+    choice: Choice | None = None,
+    executor: Executor | None = None,
 ) -> list[RunResult]:
     """Train the cells that are due and give their results.
 
     In a grid, a cell that fails is a result and the others are still trained, and a cell that another process has is
     left to it; a single run is always trained, and its error is raised.  choice: of an executor; None: one cell after
-    the other, here.
+    the other, here.  executor: one that is open already, see `checked`.
     """
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     paths.set_compile_cache()
     with Store.open(db) as store:
         if choice is not None:
-            works = [CellWork(cell, reserves=len(cells) > 1) for cell in cells if cell.due]
-            return run_works(works, choice, store, on_event, then=f"{RESUMABLE}; {THEN}")
+            then = f"{RESUMABLE}; {THEN}"
+            return run_works(works_of(cells), choice, store, on_event, executor=executor, then=then)
         if len(cells) == 1:
             return [with_loss(train_alone(cells[0], store, on_event), store)]
         results = {cell.fingerprint: result for cell, result in train_cells(cells, store, on_event)}

@@ -1,7 +1,7 @@
 """The cells of a grid, and what is recorded of each: what is known before anything is launched.
 
-torch is loaded only if there are cells to train, or data of one's own to look at, so a wrong setting or a finished grid
-is reported at once.
+torch is loaded only to check cells that are to be trained, or to look at data of one's own, so a wrong setting or a
+finished grid is reported at once.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ class Cell:
 def plan_grid(configs: Iterable[RunConfig], db: str | None = None, *, rerun: bool = False) -> list[Cell]:
     """The cells of a grid, equal ones once, with what is recorded of each.  Nothing is written.
 
-    A cell with a result is not due, unless it is to be trained again; a single run is always due.  The cells that are
-    due are checked, so what cannot work is an error before anything is recorded.
+    A cell with a result is not due, unless it is to be trained again; a single run is always due.
     """
     unique = by_fingerprint(configs)
     always = rerun or len(unique) == 1
@@ -45,7 +44,6 @@ def plan_grid(configs: Iterable[RunConfig], db: str | None = None, *, rerun: boo
     for fingerprint, config in unique.items():
         run_id, status = recorded.get(fingerprint, ("", "new"))
         cells.append(Cell(config, fingerprint, status, run_id, due=always or status not in WITH_RESULT))
-    check_cells(cell.config for cell in cells if cell.due)
     return cells
 
 
@@ -66,7 +64,7 @@ def newest_runs(fingerprints: Iterable[str], db: str | None) -> dict[str, tuple[
 
 
 def check_cells(configs: Iterable[RunConfig]) -> None:
-    """Raise an error for the first configuration that cannot work."""
+    """Raise an error for the first configuration that cannot work, before anything is recorded."""
     if configs := list(configs):
         from normbench_cli.build import check
 

@@ -5,6 +5,7 @@ its own history, within one class of hardware, versions and settings.  What leav
 and only what is confirmed is called a regression.
 
     cell, suite, read_cells     cells and suites as values; reading them from TOML (``suites/``: the built-in ones)
+    processes                   trainings by several processes, as the command line asks for them
     cells                       measuring one cell, in a process of its own; cell_process: that process from outside
     elsewhere                   measuring by the workers of an executor
     measurements, classes       what a metric is to the gate; within which class of machines it is compared
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         last_night,
         lock,
         log,
+        processes,
         run,
         schedule,
         suite,
@@ -49,6 +51,7 @@ __all__ = [
     "last_night",
     "lock",
     "log",
+    "processes",
     "run",
     "schedule",
     "suite",

@@ -69,8 +69,8 @@ def wait(executor: Executor, task: Task, end: float, beat: Beat) -> RunResult | 
     """The task's result; None if its time is over.  A task whose worker is lost is submitted again."""
     losses, next_beat = 0, time.monotonic() + LOOK_SECONDS
     while (left := end - time.monotonic()) > 0:
-        for happening in executor.happenings(min(1.0, left)):
-            match happening:
+        for event in executor.poll(min(1.0, left)):
+            match event:
                 case Ended(outcome=outcome):
                     return outcome.result
                 case Lost() if losses < MOST_LOSSES:

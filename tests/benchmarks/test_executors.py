@@ -46,8 +46,8 @@ def test_what_an_executor_adds_to_a_cell(executor: str, monkeypatch: pytest.Monk
 
 
 NORMS = ["--norm", "batchnorm,popnorm,augnorm:phi=1.5"]
-# A step of resnet20 keeps two cores busy: by batch norm it takes 34 ms with two threads and 62 with one, by augnorm
-# 120 and 165.  Two processes with one thread each are at most 1.1 to 1.45 times as fast.  A small one needs one core.
+# A step of resnet20 keeps two cores busy: by batch norm it takes 33 ms with two threads and 59 with one, by augnorm 50
+# and 75.  Two processes with one thread each are at most 1.1 to 1.3 times as fast.  A small one needs one core.
 GRIDS = {"mlp": ["--model", "mlp", "--epochs", "15", "--batch-size", "32"], "resnet20": ["--epochs", "2"]}
 
 

@@ -41,18 +41,28 @@ def test_a_grid_is_trained_by_workers_and_is_finished_for_the_next_command(normb
     assert train(normbench, *grid) == []
 
 
+def test_what_cannot_work_is_an_error_before_anything_is_recorded_or_runs(
+    normbench: RunCommand, here: Here, home: Path
+) -> None:
+    ended = normbench("train", *TINY[:-1], "--batch-size", "5000", "--seeds", "0-1", *LOCAL)
+    assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
+    assert "batch_size is 5000" in ended.err
+    assert (here.attempts, here.closed) == ([], True)
+    assert not (home / "normbench.db").exists()
+
+
 def test_some_failed_cells_are_exit_code_5_and_json_is_alone(
     normbench: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = [*TINY[:-1], "--model", "mlp:size=8,width=8", "--seeds", "0,2", *LOCAL, "--json"]
-    real = Here.happenings
+    real = Here.poll
 
-    def happenings(self: Here, seconds: float) -> object:
+    def poll(self: Here, seconds: float) -> object:
         if self._waiting[0].work.config.seed == 2:
             self._loses = lambda task, attempt: True
         return real(self, seconds)
 
-    monkeypatch.setattr(Here, "happenings", happenings)
+    monkeypatch.setattr(Here, "poll", poll)
     ended = normbench("train", *words)
     assert ended.code == 5
     assert ended.err == ""
@@ -68,6 +78,8 @@ def test_some_failed_cells_are_exit_code_5_and_json_is_alone(
         (["reproduce", "augnorm-graph/table2", "--executor", "rey"], "did you mean 'ray'"),
         (["nightly", *LOCAL, "--per-run", "cpus=2"], "a night on this machine measures one cell after the other"),
         (["nightly", "--address", "a:1"], "add --executor ray"),
+        (["nightly", "--nproc", "2", *LOCAL], "--executor local gives a run to one process"),
+        (["nightly", "--sync-norm"], "cell mlp/batchnorm: sync_norm is on, and one process trains"),
     ],
 )
 def test_what_makes_no_sense_is_wrong_usage(normbench: RunCommand, words: list[str], says: str) -> None:

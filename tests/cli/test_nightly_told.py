@@ -104,6 +104,11 @@ def test_the_line_for_cron_has_every_option_that_was_given(night: Night, tmp_pat
     assert not (tmp_path / "n.db").exists()
 
 
+def test_the_line_for_cron_has_the_processes_of_a_training(night: Night, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('[train.a]\ndata = "digits:size=8"\nmodel = "mlp"\nepochs = 1\n')
+    assert " --nproc 2 --sync-norm --quiet" in night("--print-cron", "--nproc", "2", "--sync-norm").out
+
+
 def test_the_three_texts_are_there_one_by_one_as_json(night: Night) -> None:
     found, text = json.loads(night("--print-cron", "--json").out), night("--print-cron").out
     assert list(found) == ["crontab", "service", "timer"]

@@ -9,6 +9,7 @@ import pytest
 
 from normbench_cli.axes.experiment import make_experiment
 from normbench_cli.config import make_config
+from normbench_cli.experiments import grid
 from normbench_cli.experiments.plan import Cell, plan_grid
 from normbench_cli.store import Store
 from tests.support import recorded_in
@@ -68,10 +69,11 @@ def test_a_single_run_and_a_rerun_are_always_due() -> None:
 def test_only_cells_that_are_due_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[str] = []
     monkeypatch.setattr("normbench_cli.build.check", lambda config: checked.append(config.norm))
-    for seed in (0, 1):
-        enter("popnorm", seed, "finished")
-    plan_grid(configs(norm=["popnorm", "none"]))
-    assert checked == ["none", "none"]
+    monkeypatch.setattr(grid, "run_grid", lambda cells, *_: ["new" for cell in cells if cell.due])
+    run_id = enter("popnorm", 0, "finished")
+    found: list[Any] = grid.train(norm=["popnorm", "none"], data="digits:size=8", model="mlp", epochs=1, seeds=0)
+    assert checked == ["none"]
+    assert (found[0].id, found[1]) == (run_id, "new")
 
 
 def test_cells_that_amp_auto_makes_equal_are_one(monkeypatch: pytest.MonkeyPatch) -> None:

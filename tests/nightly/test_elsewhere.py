@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from normbench_cli.experiments.executors.choice import Choice
-from normbench_cli.experiments.executors.protocol import Happening
+from normbench_cli.experiments.executors.protocol import TaskEvent
 from normbench_cli.nightly import cells, elsewhere
 from normbench_cli.nightly.cell import NightlyCell
 from normbench_cli.nightly.cell_process import CellFailed, Measured, OutOfTime, measure_in_process
@@ -69,7 +69,7 @@ def test_what_fails_and_what_is_always_lost_is_a_failed_cell(monkeypatch: pytest
 
 def test_a_cell_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     class Hanging(Here):
-        def happenings(self, seconds: float) -> Sequence[Happening]:
+        def poll(self, seconds: float) -> Sequence[TaskEvent]:
             return []
 
     executor = use(Hanging(), monkeypatch)

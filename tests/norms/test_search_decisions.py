@@ -132,3 +132,8 @@ def test_the_kernels_of_a_search_to_a_tolerance_are_compiled_ahead(
         monkeypatch.setattr(tolerant, name, recorded(name, getattr(tolerant, name)))
     NORMS.build("augnorm", num_features=4).to(x.device).compile_ahead(x)
     assert names == kernels
+
+
+def test_without_values_one_pass_shows_all_shapes() -> None:
+    layer = NORMS.build("augnorm", num_features=4).to("meta")
+    assert layer.step_before.passes(1, layer.failures) == 1

@@ -1,4 +1,4 @@
-"""Which of several processes this one is, where torchrun or SLURM has started them."""
+"""The rank of this process among several that torchrun or SLURM has started."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ SLURM = {"RANK": "SLURM_PROCID", "LOCAL_RANK": "SLURM_LOCALID", "WORLD_SIZE": "S
 
 
 def check_executor(processes: Iterable[int], executor: str | None) -> None:
-    """An executor gives each run to one process, which has one share of the machine."""
+    """Refuse several processes a run together with an executor, which gives each run to one process."""
     if executor is not None and (most := max(processes, default=1)) > 1:
         raise UsageError(f"nproc is {most}, and --executor {executor} gives a run to one process", "drop one of them")
 
 
 @dataclass(frozen=True)
 class Rank:
-    """rank: among all processes; local_rank: among those of this machine."""
+    """rank: among all processes; local_rank: among those of this machine; size: the number of all processes."""
 
     rank: int
     size: int
@@ -27,10 +27,10 @@ class Rank:
 
 
 def launched_rank(nproc: object = None, variables: Mapping[str, str] = os.environ) -> Rank | None:
-    """The place that torchrun, or srun, has given to this process; None if it was started alone.
+    """The rank that torchrun or srun has given to this process; None if it was started alone.
 
-    nproc: as asked for.  srun's variables are also set where a job starts a single process, so they count only if as
-    many processes are asked for.
+    nproc: the value of --nproc.  srun also sets its variables for a single process, so they count only if --nproc names
+    the same number of processes.
     """
     found = of_torchrun(variables) or of_srun(nproc, variables)
     if found is not None and nproc is not None and str(nproc) != str(found.size):

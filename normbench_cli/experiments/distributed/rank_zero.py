@@ -1,4 +1,4 @@
-"""The part of the first of several processes that train together."""
+"""Rank 0: the first of several processes that train together."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from normbench_cli.experiments.distributed.task import Task, follow, make_part, 
 from normbench_cli.experiments.distributed.workers import Workers
 from normbench_cli.interrupts import Interrupted, ignored
 
-SECONDS_TO_SHOW = 5.0  # until a process is gone whose connection is
-SECONDS_TO_LEAVE = 20.0  # until a process ends that has nothing left to do
+SECONDS_TO_SHOW = 5.0  # until a process whose connection was lost is known to have ended
+SECONDS_TO_LEAVE = 20.0  # in which the other processes end after the last task
 
 
 class LostProcess(NormbenchError):
@@ -29,59 +29,59 @@ class LostProcess(NormbenchError):
 
 @contextmanager
 def as_rank_zero(config: ResolvedConfig, state: dict[str, Any] | None = None) -> Iterator[Training]:
-    """The training of this process, with the others training along: those that torchrun has started, or else workers
-    on this machine.
+    """The training of rank 0, while the other ranks take the same steps: processes that torchrun or SLURM has started,
+    otherwise workers on this machine.
 
-    state: of a checkpoint to continue from.  A process that is lost is an error of one line.
+    state: of a checkpoint to continue from.  Raises `LostProcess` if a process is lost.
     """
     if launched_rank(config.nproc) is not None:
-        with leading_launched(config, state) as training:
+        with among_launched(config, state) as training:
             yield training
         return
     store = meeting_point()
-    workers, patience = Workers(config.nproc, store.port, torch.get_num_threads()), 0.0
+    workers, wait_seconds = Workers(config.nproc, store.port, torch.get_num_threads()), 0.0
     try:
         with process_group(0, config.nproc, store):
-            yield led(config, state)
+            yield start_training(config, state)
             send(None)
-        patience = SECONDS_TO_LEAVE
+        wait_seconds = SECONDS_TO_LEAVE
     except (RuntimeError, KeyboardInterrupt) as error:
         by_connection = is_lost_connection(error)
         how = workers.lost(SECONDS_TO_SHOW if by_connection else 0.0)
         if how and (by_connection or isinstance(error, KeyboardInterrupt)):
-            raise lost(how) from error
+            raise loss_error(how) from error
         raise
     finally:
-        workers.stop(after=patience)
+        workers.stop(after=wait_seconds)
 
 
 @contextmanager
-def leading_launched(config: ResolvedConfig, state: dict[str, Any] | None) -> Iterator[Training]:
-    """The others were started by torchrun or SLURM.  Whatever ends the training early ends the others, too."""
+def among_launched(config: ResolvedConfig, state: dict[str, Any] | None) -> Iterator[Training]:
+    """The training of rank 0 among processes that torchrun or SLURM has started.  An error here ends all of them."""
     if not dist.is_initialized():
-        raise Interrupted("the other processes have ended, or this command is none that joins them, as `train` does")
+        raise Interrupted("the other processes have ended, or this command does not join them; `train` does")
     try:
-        yield led(config, state)
+        yield start_training(config, state)
     except BaseException as error:
         with ignored():  # torchrun interrupts the processes that are left when one is lost
             leave()
         if is_lost_connection(error):
-            raise lost("another process has ended") from error
+            raise loss_error("another process has ended") from error
         raise
 
 
-def led(config: ResolvedConfig, state: dict[str, Any] | None) -> Training:
+def start_training(config: ResolvedConfig, state: dict[str, Any] | None) -> Training:
     send(task := Task(config, state))
     return make_part(task, local_rank=0)
 
 
-def lost(how: str) -> LostProcess:
+def loss_error(how: str) -> LostProcess:
     return LostProcess(f"{how}, and the training needs all of its processes", "continue it with --resume")
 
 
 @contextmanager
 def sharing_cores(processes: int) -> Iterator[None]:
-    """In this block this process computes on its part of the cores, unless OMP_NUM_THREADS says on how many."""
+    """In this block this process computes on its share of the cores, unless OMP_NUM_THREADS sets its threads."""
     before = torch.get_num_threads()
     if processes > 1 and "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(max(1, usable_cores() // processes))
@@ -93,8 +93,9 @@ def sharing_cores(processes: int) -> Iterator[None]:
 
 @contextmanager
 def joined(place: Rank | None) -> Iterator[bool]:
-    """In this block the processes that torchrun or SLURM has started are joined; whether this is the first of them, or
-    alone.  The others train along until the block of the first one ends, and then enter it.
+    """Join the processes that torchrun or SLURM has started.  Yields True in rank 0, or if this process is alone.
+
+    The other ranks follow rank 0 until its block ends; only then do they enter theirs, with False.
     """
     if place is None:
         yield True
@@ -109,6 +110,6 @@ def joined(place: Rank | None) -> Iterator[bool]:
             follow(place.local_rank)
         except RuntimeError as error:
             if is_lost_connection(error):
-                raise lost("another process has ended") from error
+                raise loss_error("another process has ended") from error
             raise
     yield False

@@ -1,4 +1,4 @@
-"""What the first of several processes gives to the others, and what they do with it: train along."""
+"""What rank 0 sends to the other ranks, and how they follow it: by taking the same steps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Task:
 
 
 def send(task: Task | None) -> None:
-    """Give a task to all other processes; None: there are no more."""
+    """Send a task to all other ranks; None means that there are no more."""
     dist.broadcast_object_list([task], src=0, device=torch.device("cpu"))
 
 
@@ -37,19 +37,19 @@ def receive() -> Task | None:
 
 
 def follow(local_rank: int) -> None:
-    """Train along, task by task, until there are no more."""
+    """Train as rank 0 does, task by task, until there are no more."""
     paths.set_compile_cache()
     while (task := receive()) is not None:
         with build.flags_of(task.config):
             try:
                 for _ in fit(make_part(task, local_rank)):
                     pass
-            except Diverged:  # as in the first process, which records it
+            except Diverged:  # rank 0 diverges as well, and records it
                 pass
 
 
 def make_part(task: Task, local_rank: int) -> Training:
-    """The training as this process sees it."""
+    """The training of this rank."""
     config = task.config
     parallel = DataParallel(dist.get_rank(), config.nproc, config.sync_norm, config.seed)
     training = build.make_training(config, device=device_of_process(config.device, local_rank), parallel=parallel)

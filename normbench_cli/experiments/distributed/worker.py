@@ -1,4 +1,4 @@
-"""What a process does that another one has started to train along."""
+"""The main function of a process that rank 0 has started on its machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from normbench_cli.experiments.distributed.task import follow
 
 
 def main() -> NoReturn:
-    """Arguments: the folders of Python's modules, and rank, number of processes, port and threads."""
+    """Arguments, as JSON: the module search path; rank, number of processes, port and threads."""
     rank, size, port, threads = json.loads(sys.argv[2])
     threading.Thread(target=end_with_the_first, daemon=True).start()
     torch.set_num_threads(threads)
@@ -24,7 +24,7 @@ def main() -> NoReturn:
     try:
         with process_group(rank, size, meeting_point(port)):
             follow(local_rank=rank)
-    except Exception as error:  # whatever it is, the first process reports the last line
+    except Exception as error:  # of any kind: rank 0 reports the last line
         code = EXIT_ERROR
         if not is_lost_connection(error):
             sys.stderr.write(f"{type(error).__name__}: {first_sentence(error)}\n")
@@ -33,7 +33,7 @@ def main() -> NoReturn:
 
 
 def end_with_the_first() -> None:
-    """When the process that has started this one is gone, so is the pipe from it."""
+    """End this process when rank 0 has ended, which closes its end of the pipe."""
     with os.fdopen(os.dup(0), "rb") as stream:
         stream.read()
     os._exit(EXIT_ERROR)

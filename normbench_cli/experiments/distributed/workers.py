@@ -1,4 +1,4 @@
-"""The processes that this one starts on its machine to train along."""
+"""The processes that rank 0 starts on its machine."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
     " from normbench_cli.experiments.distributed.worker import main; main()"
 )
-INTERVAL = 0.2  # seconds between two looks at the processes
-TO_NOTICE = 20.0  # seconds after which a loss that the communication has not shown is an interrupt
-TO_END = 20.0  # seconds after that until this process ends
+INTERVAL = 0.2  # seconds between two checks of the processes
+NOTICE_SECONDS = 20.0  # after a loss; if communication has not failed by then, this process is interrupted
+EXIT_SECONDS = 20.0  # after that; then this process ends
 
 
 class Workers:
-    """The processes of rank 1 and above.  They end when this process ends, and all of them when one is lost.
+    """The processes of rank 1 and above.  They end when this process ends, and all of them end when one is lost.
 
-    threads: of each.  port: where the processes meet.
+    size: the number of processes, this one included.  threads: of each process.  port: of the process group's store.
     """
 
     def __init__(self, size: int, port: int, threads: int) -> None:
@@ -50,14 +50,14 @@ class Workers:
         self._watch.start()
 
     def lost(self, wait: float = 0.0) -> str:
-        """How the first one that was lost has ended; empty if none is lost after so many seconds."""
+        """How the first lost process has ended; empty if none is lost within `wait` seconds."""
         until = time.monotonic() + wait
         while not (ended := self._ended()) and time.monotonic() < until:
             time.sleep(INTERVAL / 4)
         return min(ended, key=lambda end: end[0])[1] if ended else ""
 
     def _ended(self) -> list[tuple[bool, str]]:
-        """Whether it was stopped by us or by the loss of another, and how, of each process that has ended."""
+        """For each lost process: whether it ended only because of another one or of this one, and how it ended."""
         found = []
         for rank, (process, errors) in enumerate(zip(self._processes, self._errors, strict=True), 1):
             if process.poll() in (None, 0):
@@ -77,15 +77,15 @@ class Workers:
                 continue
             for process in self._processes:
                 process.terminate()
-            if self._stopping.wait(TO_NOTICE):
+            if self._stopping.wait(NOTICE_SECONDS):
                 return
             interrupt_the_main_thread()
-            if not self._stopping.wait(TO_END):  # it waits for an accelerator that waits for the others
+            if not self._stopping.wait(EXIT_SECONDS):  # it waits for an accelerator that waits for the others
                 os.write(2, f"normbench: {self.lost()}\n".encode())
                 os._exit(EXIT_ERROR)
 
     def stop(self, *, after: float = 0.0) -> None:
-        """End those that have not ended after so many seconds."""
+        """Kill the processes that have not ended after so many seconds."""
         self._stopping.set()
         self._watch.join()
         until = time.monotonic() + after

@@ -1,4 +1,4 @@
-"""Which executor runs the cells of a grid, and what each run may take.  Loads no executor until it is opened."""
+"""Which executor runs the cells of a grid, and the resources of each run.  Loads no executor until it is opened."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ EXECUTORS = ("local", *EXTRAS)
 
 @dataclass(frozen=True)
 class PerRun:
-    """What a run takes.  cpus: cores, None for as many as there are for it.  gpus: a fraction shares one.  hours: after
-    which SLURM ends it."""
+    """The resources of one run.  cpus: cores; None for its share of the machine.  gpus: a fraction shares one GPU.
+    hours: SLURM's time limit."""
 
     cpus: float | None = None
     gpus: float = 0.0
@@ -31,13 +31,13 @@ class PerRun:
 
     @property
     def threads(self) -> int | None:
-        """On which a run computes."""
+        """The number of threads on which a run computes; None for as many as its process has."""
         return None if self.cpus is None else max(1, int(self.cpus))
 
 
 @dataclass(frozen=True)
 class Choice:
-    """jobs: how many runs at a time, at most.  address: of a Ray cluster."""
+    """jobs: the maximum number of runs at a time.  address: of a Ray cluster."""
 
     executor: str
     jobs: int | None = None
@@ -112,7 +112,7 @@ def amount(name: str, text: str) -> float:
 
 
 def open_executor(choice: Choice, works: Sequence[Work]) -> AbstractContextManager[Executor]:
-    """The executor for these works; at the end of the block whatever still runs there is stopped."""
+    """The executor for these works; at the end of the block, runs that are still in progress are stopped."""
     module = import_module(f"{__package__}.{choice.executor}")
     executor: Executor = module.make_executor(choice, works)
     return closing(executor)

@@ -13,7 +13,7 @@ def write_frame(stream: IO[bytes], content: bytes) -> None:
 
 
 def read_frame(stream: IO[bytes]) -> bytes:
-    """Waits for a whole message.  Raises EOFError if the other side is gone."""
+    """Waits for a whole message.  Raises EOFError if the other process has closed the stream."""
     return read_exactly(stream, int.from_bytes(read_exactly(stream, LENGTH), "big"))
 
 

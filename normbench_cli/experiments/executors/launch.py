@@ -1,7 +1,7 @@
-"""From works to results: they are submitted, followed while they run, and submitted again if their worker is lost.
+"""From works to results: works are submitted, followed while they run, and submitted again if their worker is lost.
 
-A worker reserves its cell.  Where another process was faster, the cell waits here until that one has made it, and is
-submitted again if it is left unfinished.
+A worker reserves its cell.  If another launcher's process has reserved it first, the cell waits here until that process
+has finished it, and is submitted again if it is left unfinished.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 from normbench_cli.experiments.events import Callback, CellState, Notice, RunEnded
@@ -19,10 +20,10 @@ from normbench_cli.experiments.executors.protocol import (
     Executor,
     Failed,
     GridWork,
-    Happening,
     Lost,
     Started,
     Task,
+    TaskEvent,
     Work,
 )
 from normbench_cli.experiments.executors.surroundings import surroundings_here
@@ -32,28 +33,35 @@ from normbench_cli.experiments.sharing import Shared
 from normbench_cli.interrupts import Interrupted, ignored
 from normbench_cli.store import Store
 
-LOOK_SECONDS = 1.0  # between two looks at how far the runs are
-MOST_LOSSES = 3  # of the workers of one cell; then something is wrong with it
+POLL_SECONDS = 1.0  # between two checks of the runs' progress
+MOST_LOSSES = 3  # of workers for one cell; one more, and the cell fails
 
 
 def run_works(
-    works: Sequence[GridWork], choice: Choice, store: Store, on_event: Callback, *, then: str = ""
+    works: Sequence[GridWork],
+    choice: Choice,
+    store: Store,
+    on_event: Callback,
+    *,
+    executor: Executor | None = None,
+    then: str = "",
 ) -> list[RunResult]:
-    """Run all of them, and give their results in the same order.  One that fails is a result, too.
+    """Run all works, and return their results in the same order.  A failed run is a result, too.
 
-    then: what to do after an interrupt, for the message.
+    executor: one that is open already; otherwise one is opened for these works.  then: what to do after an interrupt,
+    for the message.
     """
     tasks = make_tasks(works, choice, store.location.address)
     launch = Launch(works, tasks, store, on_event)
-    with open_executor(choice, works) as executor:
+    with nullcontext(executor) if executor else open_executor(choice, works) as executor:
         try:
             for notice in executor.notices:
                 on_event(Notice(notice))
             launch.submit(tasks, executor)
             watch = Watch(store)
             while launch.left:
-                for happening in launch.happenings(executor):
-                    launch.take(happening, executor)
+                for event in launch.poll(executor):
+                    launch.handle(event, executor)
                 launch.take_from_others(executor)
                 launch.follow(watch)
         except KeyboardInterrupt:
@@ -87,20 +95,20 @@ class Launch:
         self._submitted |= {task.id for task in tasks}
         executor.submit(tasks)
 
-    def happenings(self, executor: Executor) -> Sequence[Happening]:
-        """What has happened to the tasks; waits a second where there is nothing to do but to wait for others."""
+    def poll(self, executor: Executor) -> Sequence[TaskEvent]:
+        """The tasks' events since the last call.  If other launchers run all cells that are left, waits a second."""
         if self._submitted:
-            return executor.happenings(LOOK_SECONDS)
+            return executor.poll(POLL_SECONDS)
         self._shared.say_waiting()
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
         return []
 
-    def take(self, happening: Happening, executor: Executor) -> None:
-        """Something has happened to a task."""
-        task = self.left[happening.task]
-        if not isinstance(happening, Started):
+    def handle(self, event: TaskEvent, executor: Executor) -> None:
+        """Handle an event of a task."""
+        task = self.left[event.task]
+        if not isinstance(event, Started):
             self._submitted.remove(task.id)
-        match happening:
+        match event:
             case Started():
                 self._on_event(CellState(self._numbers[task.id], task.work.config, "running"))
             case Ended(outcome=outcome) if outcome.result.elsewhere:
@@ -122,7 +130,7 @@ class Launch:
         return self.submit([task], executor)
 
     def take_from_others(self, executor: Executor) -> None:
-        """Take what other processes have made, and submit what they have left."""
+        """Take over the results of other launchers, and submit the cells that they left unfinished."""
         tasks = {work.fingerprint: self.left[name] for name, work in self._works.items() if name in self.left}
         for work, run in self._shared.ended():
             task = tasks[work.fingerprint]
@@ -148,9 +156,9 @@ class Launch:
         self._on_event(RunEnded(result))
 
     def follow(self, watch: Watch) -> None:
-        """Say how far the runs are that the database shows to be running."""
+        """Report the progress of the runs that are in progress according to the database."""
         by_fingerprint = {task.work.fingerprint: task for task in self.left.values()}
-        for fingerprint, run in watch.look(by_fingerprint).items():
+        for fingerprint, run in watch.changes(by_fingerprint).items():
             task = by_fingerprint[fingerprint]
             number = self._numbers[task.id]
             self._on_event(CellState(number, task.work.config, "running", run.run_id, run.epoch, run.score))

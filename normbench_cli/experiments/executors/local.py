@@ -1,6 +1,6 @@
 """Cells in processes of this machine: one for each accelerator, or for each group of cores.
 
-A process is started once and runs many cells.  A thread here hands it one task after the other.
+A process runs many cells.  A thread of the launcher hands it one task after another.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ from normbench_cli.device import accelerator_shares, core_share, usable_cores
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.executors.local_process import LostWorker, WorkerProcess
-from normbench_cli.experiments.executors.protocol import Ended, Happening, Lost, Started, Task, Work
+from normbench_cli.experiments.executors.preparation import Preparation
+from normbench_cli.experiments.executors.protocol import Ended, Lost, Started, Task, TaskEvent, Work
+from normbench_cli.experiments.executors.surroundings import surroundings_here
 
-GOODBYE_SECONDS = 20.0  # in which processes that are stopped record how their runs ended
+STOP_SECONDS = 20.0  # in which stopped processes record how their runs ended
 
 
 def make_executor(choice: Choice, works: Sequence[Work]) -> LocalExecutor:
-    return LocalExecutor(shares_of(choice, works[0].config.device, len(works)))
+    first = works[0].config
+    return LocalExecutor(shares_of(choice, first.device, len(works)), Preparation(first, surroundings_here()))
 
 
 def shares_of(choice: Choice, device: str, cells: int) -> list[dict[str, str]]:
-    """The variables of each process, which say what part of the machine is its own."""
+    """For each process, the environment variables that limit it to its part of the machine."""
     cores, gpus = usable_cores(), choice.per_run.gpus
     if gpus > 1:
         raise UsageError(f"--per-run gpus={gpus:g}, and a run computes on one GPU", "give gpus=1, or a part of one")
@@ -39,68 +42,71 @@ def shares_of(choice: Choice, device: str, cells: int) -> list[dict[str, str]]:
 
 
 class LocalExecutor:
-    """Processes with these variables."""
+    """Starts a process for each share, see `shares_of`, at once."""
 
-    def __init__(self, shares: Sequence[Mapping[str, str]]) -> None:
+    def __init__(self, shares: Sequence[Mapping[str, str]], preparation: Preparation) -> None:
         self.notices: Sequence[str] = ()
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
-        self._happened: queue.SimpleQueue[Happening] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[TaskEvent] = queue.SimpleQueue()
         self._closing = threading.Event()
-        self._lanes = [Lane(share, self._tasks, self._happened, self._closing) for share in shares]
+        self._threads = [WorkerThread(share, preparation, self._tasks, self._events, self._closing) for share in shares]
 
     def submit(self, tasks: Sequence[Task]) -> None:
         for task in tasks:
             self._tasks.put(task)
 
-    def happenings(self, seconds: float) -> Sequence[Happening]:
+    def poll(self, seconds: float) -> Sequence[TaskEvent]:
         try:
-            found = [self._happened.get(timeout=seconds)]
-            while not self._happened.empty():
-                found.append(self._happened.get())
+            found = [self._events.get(timeout=seconds)]
+            while not self._events.empty():
+                found.append(self._events.get())
         except queue.Empty:
             return []
         return found
 
     def close(self) -> None:
         self._closing.set()
-        for lane in self._lanes:
+        for thread in self._threads:
             self._tasks.put(None)
-            lane.stop()
-        end = time.monotonic() + GOODBYE_SECONDS
-        for lane in self._lanes:
-            lane.join(max(0.0, end - time.monotonic()))
-            lane.kill()
+            thread.stop()
+        end = time.monotonic() + STOP_SECONDS
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+            thread.kill()
 
 
-class Lane(threading.Thread):
-    """A process, replaced when it is lost, and what it is given to do."""
+class WorkerThread(threading.Thread):
+    """Hands tasks to a process, and replaces the process when it is lost."""
 
     def __init__(
         self,
         variables: Mapping[str, str],
+        preparation: Preparation,
         tasks: queue.SimpleQueue[Task | None],
-        happened: queue.SimpleQueue[Happening],
+        events: queue.SimpleQueue[TaskEvent],
         closing: threading.Event,
     ) -> None:
         super().__init__(daemon=True)
-        self._variables, self._tasks, self._happened, self._closing = variables, tasks, happened, closing
+        self._variables, self._preparation = variables, preparation
+        self._tasks, self._events, self._closing = tasks, events, closing
         self._process: WorkerProcess | None = None
         self.start()
 
     def run(self) -> None:
+        self._process = WorkerProcess(self._variables, self._preparation)
         while (task := self._tasks.get()) is not None and not self._closing.is_set():
-            self._happened.put(Started(task.id))
+            self._events.put(Started(task.id))
             try:
-                process = self._process = self._process or WorkerProcess(self._variables)
+                process = self._process = self._process or WorkerProcess(self._variables, self._preparation)
                 if self._closing.is_set():  # it was not there to be stopped
                     break
-                self._happened.put(Ended(task.id, process.run(task)))
+                self._events.put(Ended(task.id, process.run(task)))
             except LostWorker as lost:
                 self._process = None
-                self._happened.put(Lost(task.id, str(lost)))
+                self._events.put(Lost(task.id, str(lost)))
 
     def stop(self) -> None:
-        """Interrupt what the process does; one that does nothing ends."""
+        """Interrupt the run of the process, which then ends."""
         if self._process is not None:
             self._process.terminate()
 

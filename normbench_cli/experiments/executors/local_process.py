@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.executors.frames import read_frame, write_frame
+from normbench_cli.experiments.executors.preparation import Preparation
 from normbench_cli.experiments.executors.protocol import Outcome, Task
 
 START = (
@@ -22,13 +23,13 @@ START = (
 
 
 class LostWorker(NormbenchError):
-    """A process ended before it was done; says how."""
+    """A process ended before it finished its task.  The message says how."""
 
 
 class WorkerProcess:
-    """Started with the same code as this one, wherever that was found.  It ends when this process ends."""
+    """A process with the same code and module search path as this one.  It ends when this process ends."""
 
-    def __init__(self, variables: Mapping[str, str]) -> None:
+    def __init__(self, variables: Mapping[str, str], preparation: Preparation) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
         self._process = subprocess.Popen(
             [sys.executable, "-c", START, json.dumps(sys.path)],
@@ -38,19 +39,24 @@ class WorkerProcess:
             env={**os.environ, **variables},
             start_new_session=True,  # Ctrl-C reaches the launcher, which stops its workers
         )
+        with suppress(OSError):  # it has ended already, which its first task will report
+            self._write(preparation)
 
     def run(self, task: Task) -> Outcome:
         """Raises `LostWorker` if the process ends before it answers."""
-        assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
-            write_frame(self._process.stdin, pickle.dumps(task))
+            self._write(task)
             outcome: Outcome = pickle.loads(read_frame(self._process.stdout))
         except (EOFError, OSError):
-            raise LostWorker(self._last_words()) from None
+            raise LostWorker(self._how_it_ended()) from None
         return outcome
 
-    def _last_words(self) -> str:
+    def _write(self, message: Preparation | Task) -> None:
+        assert self._process.stdin is not None
+        write_frame(self._process.stdin, pickle.dumps(message))
+
+    def _how_it_ended(self) -> str:
         """The last line that it wrote to stderr, or how it ended.  The process is gone after this."""
         self._end()
         self._errors.seek(0)
@@ -68,7 +74,7 @@ class WorkerProcess:
         self._errors.close()
 
     def _end(self) -> None:
-        """End the process if it has not ended, and close what leads to it."""
+        """End the process if it is still running, and close its pipes."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(0.1)  # its pipes are closed a moment before it is gone
         self._process.kill()

@@ -1,4 +1,4 @@
-"""What a process of the local executor does: one task after the other, until its launcher is gone."""
+"""The main function of a local worker: it prepares, then runs one task after another until its launcher has ended."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from normbench_cli.experiments.executors.worker import run_task
 
 
 def main() -> NoReturn:
-    """Read tasks from stdin, and write what becomes of them to stdout."""
+    """Read a preparation and then tasks from stdin, and write their outcomes to stdout."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a component prints is no answer
-    tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=receive, args=(tasks,), daemon=True).start()
+    os.dup2(2, 1)  # what a component prints must not mix with the answers
+    messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=receive, args=(messages,), daemon=True).start()
+    pickle.loads(messages.get()).prepare()  # an interrupt ends it at once: nothing is recorded yet
     try:
         with interrupts.raised():
             while True:
-                write_frame(answers, pickle.dumps(run_task(pickle.loads(tasks.get()))))
+                write_frame(answers, pickle.dumps(run_task(pickle.loads(messages.get()))))
     except KeyboardInterrupt:
         os._exit(EXIT_INTERRUPTED)
 
 
-def receive(tasks: queue.SimpleQueue[bytes]) -> NoReturn:
-    """Take what comes.  When nothing more can come the process ends at once, whatever it does: its run then counts as
-    interrupted."""
+def receive(messages: queue.SimpleQueue[bytes]) -> NoReturn:
+    """Receive messages.  When the launcher has ended, this process ends at once, and its run counts as interrupted."""
     with os.fdopen(os.dup(0), "rb") as stream:
         while True:
             try:
-                tasks.put(read_frame(stream))
+                messages.put(read_frame(stream))
             except EOFError:
                 os._exit(EXIT_INTERRUPTED)

@@ -1,4 +1,4 @@
-"""What is run, and what an executor is: it takes tasks, and tells what becomes of them."""
+"""The interface between the launcher and executors: works, tasks, the events of a task, and `Executor`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Work(Protocol):
     def fingerprint(self) -> str: ...
 
     def run(self, store: Store, on_event: Callback) -> RunResult:
-        """Do the work, and record it.  A `Taken` error if another process does it."""
+        """Run the cell, and record it.  Raises `Taken` if another process has reserved it."""
         ...
 
     def again(self, run_id: str, status: str, store: Store) -> Self:
-        """What is left to do when a worker that was lost has brought this run to this status."""
+        """The work that remains after a lost worker left this run with this status."""
         ...
 
 
@@ -35,13 +35,13 @@ class GridWork(Work, Shareable, Protocol):
     """A cell of a grid that several launchers may have been given."""
 
     def made(self, run_id: str, store: Store) -> RunResult | None:
-        """What another process has made of the cell in this run; None if something is left to do."""
+        """The cell's result from another process's run; None if something is left to do."""
         ...
 
 
 @dataclass(frozen=True)
 class Task:
-    """A work on its way to a worker.
+    """A work, with all that a worker needs to run it.
 
     id: recorded with the run, so that a second worker finds what the first has begun.  db: path or URL, credentials
     included.  threads: on which torch computes; None for as many as the worker's process has.
@@ -56,8 +56,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a worker made of a task: the run's result, which may be that it failed or that another process has the cell
-    (`elsewhere`), and the notices on the way."""
+    """What a worker returns: the run's result, and notices for the user.
+
+    The result may be that the run failed, or that another process has reserved the cell (`elsewhere`).
+    """
 
     result: RunResult
     notices: tuple[str, ...] = ()
@@ -65,14 +67,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Started:
-    """A worker has the task.  Not every executor knows; the run's row in the database shows it, too."""
+    """A worker has begun the task.  Not every executor reports it; the run's row in the database shows it, too."""
 
     task: str
 
 
 @dataclass(frozen=True)
 class Ended:
-    """The worker is done with the task."""
+    """The worker has finished the task."""
 
     task: str
     outcome: Outcome
@@ -80,7 +82,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Failed:
-    """No worker can do the task; why, in a sentence."""
+    """No worker can run the task; why: a sentence."""
 
     task: str
     why: str
@@ -88,29 +90,29 @@ class Failed:
 
 @dataclass(frozen=True)
 class Lost:
-    """The worker is gone: it was killed, or its machine was.  Why, as far as that is known."""
+    """The worker was lost: killed, or its machine went down.  why: as far as it is known."""
 
     task: str
     why: str
 
 
-Happening = Started | Ended | Failed | Lost
+TaskEvent = Started | Ended | Failed | Lost
 
 
 class Executor(Protocol):
-    """Something that runs tasks elsewhere, at its own pace."""
+    """Runs tasks in other processes."""
 
-    notices: Sequence[str]  # what the user should know of it
+    notices: Sequence[str]  # for the user, about the executor itself
 
     def submit(self, tasks: Sequence[Task]) -> None:
         """Take tasks.  Each ends with exactly one of `Ended`, `Failed` and `Lost`; one that is lost may be submitted
         again."""
         ...
 
-    def happenings(self, seconds: float) -> Sequence[Happening]:
-        """What has happened since the last call; waits for something, at most so long."""
+    def poll(self, seconds: float) -> Sequence[TaskEvent]:
+        """The events since the last call.  Waits for the first one, at most this long."""
         ...
 
     def close(self) -> None:
-        """Stop what is still running, by an interrupt: its runs are recorded as interrupted before this returns."""
+        """Interrupt all tasks in progress; their runs are recorded as interrupted before this returns."""
         ...

@@ -1,4 +1,4 @@
-"""Cells as tasks of a Ray cluster: an existing one, or one that is started on this machine for as long as it takes."""
+"""Cells as tasks of a Ray cluster: an existing one, or one that is started on this machine for this command."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ray.exceptions import RayError, RayTaskError, RuntimeEnvSetupError, TaskUns
 from normbench_cli import interrupts, paths
 from normbench_cli.errors import NormbenchError, first_sentence
 from normbench_cli.experiments.executors.choice import Choice, PerRun
-from normbench_cli.experiments.executors.protocol import Ended, Failed, Happening, Lost, Task, Work
+from normbench_cli.experiments.executors.protocol import Ended, Failed, Lost, Task, TaskEvent, Work
 from normbench_cli.experiments.executors.worker import run_task
 
-CONNECT_SECONDS = 10.0  # that a cluster may take to answer
-GOODBYE_SECONDS = 20.0  # in which tasks that are cancelled record how their runs ended
+CONNECT_SECONDS = 10.0  # in which a cluster must answer
+STOP_SECONDS = 20.0  # in which cancelled tasks record how their runs ended
 
 
 def make_executor(choice: Choice, _works: Sequence[Work]) -> RayExecutor:
@@ -27,7 +27,7 @@ def make_executor(choice: Choice, _works: Sequence[Work]) -> RayExecutor:
 
 
 class RayExecutor:
-    """Every task asks for what a run takes; at most `jobs` of them are with Ray at a time, if that is given."""
+    """Each task requests the resources of a run.  `jobs` limits how many tasks are submitted to Ray at a time."""
 
     def __init__(self, choice: Choice) -> None:
         self._connected_here = not ray.is_initialized()
@@ -36,7 +36,7 @@ class RayExecutor:
         self.notices: Sequence[str] = [*unmet(choice.per_run), *shared_disk()]
         self._most = choice.jobs
         takes = choice.per_run
-        # a lost task comes back to the launcher, which submits it again
+        # the launcher, not Ray, submits a lost task again
         self._run: Any = ray.remote(run_task).options(num_cpus=takes.cpus, num_gpus=takes.gpus, max_retries=0)
         self._waiting: list[Task] = []
         self._tasks: dict[Any, str] = {}  # by reference to their outcome
@@ -44,12 +44,12 @@ class RayExecutor:
     def submit(self, tasks: Sequence[Task]) -> None:
         self._waiting += tasks
 
-    def happenings(self, seconds: float) -> Sequence[Happening]:
+    def poll(self, seconds: float) -> Sequence[TaskEvent]:
         self._fill()
         ready, _ = ray.wait(list(self._tasks), num_returns=1, timeout=seconds)
         if ready:
             ready, _ = ray.wait(list(self._tasks), num_returns=len(self._tasks), timeout=0)
-        return [happening_of(self._tasks.pop(reference), reference) for reference in ready]
+        return [event_of(self._tasks.pop(reference), reference) for reference in ready]
 
     def _fill(self) -> None:
         room = len(self._waiting) if self._most is None else max(0, self._most - len(self._tasks))
@@ -61,7 +61,7 @@ class RayExecutor:
         self._waiting.clear()
         for reference in self._tasks:
             ray.cancel(reference)
-        end = time.monotonic() + GOODBYE_SECONDS
+        end = time.monotonic() + STOP_SECONDS
         while self._tasks and time.monotonic() < end:
             for reference in ray.wait(list(self._tasks), num_returns=1, timeout=1)[0]:
                 self._tasks.pop(reference)
@@ -72,7 +72,7 @@ class RayExecutor:
 
 
 def connect(address: str | None) -> None:
-    """By `--address`, by RAY_ADDRESS, to a cluster that runs on this machine, or to a new one."""
+    """Connect to the cluster of `--address` or RAY_ADDRESS, to the one running on this machine, or to a new one."""
     where = address or os.environ.get("RAY_ADDRESS", "")
     try:
         check_reachable(where)
@@ -92,8 +92,8 @@ def check_reachable(address: str) -> None:
         socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
 
 
-def happening_of(task: str, reference: Any) -> Happening:
-    """What a task that is over has come to."""
+def event_of(task: str, reference: Any) -> TaskEvent:
+    """The event of a task that has ended."""
     try:
         return Ended(task, ray.get(reference))
     except (RayTaskError, RuntimeEnvSetupError, TaskUnschedulableError) as error:
@@ -104,7 +104,7 @@ def happening_of(task: str, reference: Any) -> Happening:
 
 
 def shared_disk() -> list[str]:
-    """What several machines need."""
+    """A notice about the disk that several machines must share."""
     machines = {node["NodeManagerHostname"] for node in ray.nodes() if node["Alive"]}
     if len(machines) < 2:
         return []
@@ -113,7 +113,7 @@ def shared_disk() -> list[str]:
 
 
 def unmet(takes: PerRun) -> list[str]:
-    """What no machine of the cluster has, as it is now."""
+    """A notice if no machine of the cluster has the resources of a run at present."""
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     asked = {"CPU": takes.cpus or 0.0, "GPU": takes.gpus}
     if any(all(node.get(name, 0.0) >= amount for name, amount in asked.items()) for node in nodes):

@@ -1,7 +1,7 @@
 """Cells as jobs of SLURM, through submitit; where there is no SLURM, as processes of this machine.
 
 Partition, account and the like come from the variables that sbatch reads (SBATCH_PARTITION, SBATCH_ACCOUNT, ...).  A
-job that SLURM preempts, or that reaches its time limit, is queued again and goes on from its last checkpoint.
+job that SLURM preempts, or that reaches its time limit, is queued again and continues from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from normbench_cli import paths
 from normbench_cli.device import usable_cores
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.executors.choice import Choice
-from normbench_cli.experiments.executors.protocol import Ended, Failed, Happening, Lost, Outcome, Started, Task, Work
+from normbench_cli.experiments.executors.protocol import Ended, Failed, Lost, Outcome, Started, Task, TaskEvent, Work
 from normbench_cli.experiments.executors.worker import run_task
 from normbench_cli.interrupts import held_back
 
-LOOK_SECONDS = 0.1
-LOOK_AT_SLURM_SECONDS = 60.0  # sacct is slow for everybody
-MOST_AT_ONCE = 1000  # of an array
-GOODBYE_SECONDS = 40.0  # SLURM waits 30 between the first signal and the last
+POLL_SECONDS = 0.1
+SLURM_POLL_SECONDS = 60.0  # it calls sacct, which loads SLURM's database
+MOST_AT_ONCE = 1000  # jobs of one array
+STOP_SECONDS = 40.0  # SLURM kills a job 30 s after the first signal
 NO_SLURM = "there is no SLURM here: the jobs are processes of this machine"
 
 
@@ -43,12 +43,12 @@ def make_executor(choice: Choice, _works: Sequence[Work]) -> SubmititExecutor:
 
 
 class SubmititExecutor:
-    """Jobs: with SLURM as many at a time as there are cells, without as many as there are cores."""
+    """`jobs` limits how many jobs there are at a time; without SLURM, so does the number of cores."""
 
     def __init__(self, choice: Choice, cluster: str | None = None) -> None:
         per_run, folder = choice.per_run, paths.home().absolute() / "submitit"
         if 0 < per_run.gpus < 1:
-            raise UsageError(f"--per-run gpus={per_run.gpus:g}, and SLURM gives whole GPUs", "give gpus=1")
+            raise UsageError(f"--per-run gpus={per_run.gpus:g}, and SLURM allocates whole GPUs", "give gpus=1")
         paths.ensure_writable(folder, "NORMBENCH_HOME")
         folder.chmod(0o700)  # tasks have the credentials of the database
         self._executor = submitit.AutoExecutor(folder=folder, cluster=cluster)
@@ -66,22 +66,22 @@ class SubmititExecutor:
         self._waiting: list[Task] = []
         self._jobs: dict[str, submitit.Job[Outcome]] = {}
         self._started: set[str] = set()
-        self._next_look = time.monotonic() + LOOK_AT_SLURM_SECONDS
+        self._next_look = time.monotonic() + SLURM_POLL_SECONDS
 
     def submit(self, tasks: Sequence[Task]) -> None:
         self._waiting += tasks
 
-    def happenings(self, seconds: float) -> Sequence[Happening]:
+    def poll(self, seconds: float) -> Sequence[TaskEvent]:
         end = time.monotonic() + seconds
         while True:
             self._fill()
             found = [*self._newly_started(), *self._ended()]
             if found or time.monotonic() > end:
                 return found
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
 
     def _fill(self) -> None:
-        """Submit what may run now, as one array."""
+        """Submit the tasks that may run now, as one array."""
         room = len(self._waiting) if self._most is None else max(0, self._most - len(self._jobs))
         tasks, self._waiting = self._waiting[:room], self._waiting[room:]
         if not tasks:
@@ -92,20 +92,20 @@ class SubmititExecutor:
             self._started -= {task.id for task in tasks}
             self._jobs |= {task.id: job for task, job in zip(tasks, jobs, strict=True)}
 
-    def _newly_started(self) -> list[Happening]:
+    def _newly_started(self) -> list[TaskEvent]:
         new = [name for name, job in self._jobs.items() if name not in self._started and job.paths.stdout.exists()]
         self._started |= set(new)
         return [Started(name) for name in new]
 
-    def _ended(self) -> list[Happening]:
+    def _ended(self) -> list[TaskEvent]:
         if due := time.monotonic() > self._next_look:
-            self._next_look = time.monotonic() + LOOK_AT_SLURM_SECONDS
+            self._next_look = time.monotonic() + SLURM_POLL_SECONDS
         done = [name for number, (name, job) in enumerate(self._jobs.items()) if job.done(due and not number)]
-        return [self._happening(name, self._jobs.pop(name)) for name in done]
+        return [self._event(name, self._jobs.pop(name)) for name in done]
 
-    def _happening(self, task: str, job: submitit.Job[Outcome]) -> Happening:
-        """What has become of a job that is over.  Of its files only the logs stay, and only if something went wrong."""
-        found: Happening = Lost(task, f"job {job.job_id} has left no result; its log is {job.paths.stderr}")
+    def _event(self, task: str, job: submitit.Job[Outcome]) -> TaskEvent:
+        """The event of a job that has ended.  Its files are removed; its logs stay if something went wrong."""
+        found: TaskEvent = Lost(task, f"job {job.job_id} has left no result; its log is {job.paths.stderr}")
         try:
             if (
                 job.paths.result_pickle.exists() or not self._local
@@ -122,11 +122,11 @@ class SubmititExecutor:
         return found
 
     def close(self) -> None:
-        """Cancel the jobs, and wait until they are gone."""
+        """Cancel the jobs, and wait until they have ended."""
         self._waiting.clear()
         for job in self._jobs.values():
             job.cancel(check=False)  # it may have ended just now
-        end = time.monotonic() + GOODBYE_SECONDS
+        end = time.monotonic() + STOP_SECONDS
         while self._jobs and time.monotonic() < end:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
             self._ended()

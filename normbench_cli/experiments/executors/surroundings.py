@@ -1,6 +1,6 @@
-"""What has to be the same around a run on any machine: home, data, working folder, packages, the user's command.
+"""What must be the same in every worker, on any machine: home, data, working folder, module path, the user's command.
 
-The home, with the checkpoints, must lie on a disk that all machines see under the same path.
+The home, with the checkpoints, must be on a disk that all machines see under the same path.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Surroundings:
     argv: tuple[str, ...]
 
     def enter(self) -> None:
-        """Make this process like the one that launched the work, for good."""
+        """Change this process for good, so that it matches the launcher."""
         os.environ.update(self.variables)
         sys.argv = list(self.argv)
         sys.path += [place for place in self.path if place not in sys.path]

@@ -1,4 +1,4 @@
-"""How far the cells are, as the database shows it: the same for workers of every kind."""
+"""The progress of the cells, read from the database: the same for workers of every kind."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from normbench_cli.errors import NormbenchError
 from normbench_cli.store import Store
 from normbench_cli.store.tasks import Running, running
 
-SECONDS = 1.0  # between two looks, at least
+SECONDS = 1.0  # at least, between two queries
 
 
 class Watch:
-    """Looks at the runs that are running, now and then.  What cannot be read now is seen later."""
+    """Queries the runs in progress at most once a second.  A query that fails is left out."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._next = 0.0
         self._seen: dict[str, Running] = {}
 
-    def look(self, fingerprints: Collection[str]) -> dict[str, Running]:
-        """Fingerprint -> its run, where something has changed since the last look."""
+    def changes(self, fingerprints: Collection[str]) -> dict[str, Running]:
+        """Fingerprint -> its run, for runs that have changed since the last query."""
         if time.monotonic() < self._next:
             return {}
         found: dict[str, Running] = {}

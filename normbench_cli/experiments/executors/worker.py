@@ -1,4 +1,4 @@
-"""What a worker does with a task, in whatever process on whatever machine it is.  Loads torch."""
+"""How a worker runs a task, in any process on any machine.  Loads torch."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from normbench_cli.store.reading import AnyRow
 from normbench_cli.store.recording import TASK
 from normbench_cli.store.tasks import run_of_task
 
-PATIENCE = 30.0  # seconds until a worker that was given up has gone
+EXIT_SECONDS = 30.0  # seconds in which a lost worker must have ended
 
 
 def run_task(task: Task) -> Outcome:
-    """Run the cell, or go on with what an earlier worker has begun of it.  An interrupt is recorded and raised."""
+    """Run the cell, or continue the run that an earlier worker has begun.  An interrupt is recorded and raised."""
     task.surroundings.enter()
     if task.threads is not None and torch.get_num_threads() != task.threads:
         torch.set_num_threads(task.threads)
-    with interrupts.raised(), said() as notices:
+    with interrupts.raised(), collected_warnings() as notices:
         try:
             result = recorded_work(task, notices)
         except Taken as taken:
@@ -55,7 +55,7 @@ def recorded_work(task: Task, notices: list[str]) -> RunResult:
 
 
 def what_is_left(task: Task, store: Store) -> Work:
-    """The work, without what a worker that was lost has done of it."""
+    """The work, without the part that a lost worker has done."""
     run = run_of_task(store, task.work.fingerprint, task.id)
     if run is None:
         return task.work
@@ -68,16 +68,16 @@ def what_is_left(task: Task, store: Store) -> Work:
 
 
 def wait_until_gone(run: AnyRow) -> None:
-    """A worker that lost its launcher or its node may take a moment to end.  On another machine it cannot be seen."""
-    end, seen = time.monotonic() + PATIENCE, run.host == socket.gethostname() and run.pid != os.getpid()
+    """Wait for the process of a run: a lost worker may take a moment to end.  On another machine it cannot be seen."""
+    end, seen = time.monotonic() + EXIT_SECONDS, run.host == socket.gethostname() and run.pid != os.getpid()
     while seen and is_alive(run.pid, run.process_started):
         if time.monotonic() > end:
             raise NormbenchError(f"run {run.id} is running, in process {run.pid} on {run.host}", "stop it first")
         time.sleep(0.1)
 
 
-class Listener(logging.Handler):
-    """Keeps what is logged for the user."""
+class MessageCollector(logging.Handler):
+    """Collects the messages that are logged for the user."""
 
     def __init__(self, lines: list[str]) -> None:
         super().__init__(logging.WARNING)
@@ -88,15 +88,15 @@ class Listener(logging.Handler):
 
 
 @contextmanager
-def said() -> Iterator[list[str]]:
-    """What normbench says in this block: nobody reads a worker's stderr."""
+def collected_warnings() -> Iterator[list[str]]:
+    """The warnings that normbench logs in this block: nobody reads a worker's stderr."""
     lines: list[str] = []
-    logger, listener = logging.getLogger("normbench_cli"), Listener(lines)
+    logger, collector = logging.getLogger("normbench_cli"), MessageCollector(lines)
     before = logger.propagate
-    logger.addHandler(listener)
+    logger.addHandler(collector)
     logger.propagate = False
     try:
         yield lines
     finally:
-        logger.removeHandler(listener)
+        logger.removeHandler(collector)
         logger.propagate = before

@@ -9,7 +9,7 @@ from normbench_cli import paths
 from normbench_cli.config import make_config
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.executors.launch import make_tasks
-from normbench_cli.experiments.executors.protocol import Ended, Happening, Lost, Started, Task
+from normbench_cli.experiments.executors.protocol import Ended, Lost, Started, Task, TaskEvent
 from normbench_cli.experiments.executors.worker import run_task
 from normbench_cli.experiments.grid import CellWork
 from normbench_cli.experiments.identity import fingerprints
@@ -44,7 +44,7 @@ class Here:
     def submit(self, tasks: Sequence[Task]) -> None:
         self._waiting += tasks
 
-    def happenings(self, seconds: float) -> Sequence[Happening]:
+    def poll(self, seconds: float) -> Sequence[TaskEvent]:
         task = self._waiting.pop(0)
         self.attempts.append(task.id)
         if self._loses(task, self.attempts.count(task.id)):

@@ -11,7 +11,7 @@ from normbench_cli.experiments.events import CellState, Event, Notice, RunEnded,
 from normbench_cli.experiments.executors import launch
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.executors.launch import MOST_LOSSES, make_tasks, run_works
-from normbench_cli.experiments.executors.protocol import Failed, Happening, Outcome, Task
+from normbench_cli.experiments.executors.protocol import Failed, Outcome, Task, TaskEvent
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.interrupts import Interrupted
 from normbench_cli.store import Store
@@ -62,7 +62,7 @@ def test_a_cell_that_kills_its_workers_fails(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_no_worker_can_do_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     class Refusing(Here):
-        def happenings(self, seconds: float) -> Sequence[Happening]:
+        def poll(self, seconds: float) -> Sequence[TaskEvent]:
             return [Failed(self._waiting.pop().id, "no module named normbench_cli")]
 
     use(Refusing(), monkeypatch)
@@ -74,10 +74,10 @@ def test_what_no_worker_can_do_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("pretended")
 def test_an_interrupt_stops_the_executor_and_says_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     class Interrupting(Here):
-        def happenings(self, seconds: float) -> Sequence[Happening]:
+        def poll(self, seconds: float) -> Sequence[TaskEvent]:
             if self.attempts:
                 raise KeyboardInterrupt
-            return super().happenings(seconds)
+            return super().poll(seconds)
 
     executor = use(Interrupting(), monkeypatch)
     with Store.open() as store, pytest.raises(Interrupted) as stopped:
@@ -90,7 +90,7 @@ def test_a_running_run_is_shown_with_its_epoch_and_score(monkeypatch: pytest.Mon
     class Slow(Here):
         """Its run is half done when the launcher looks."""
 
-        def happenings(self, seconds: float) -> Sequence[Happening]:
+        def poll(self, seconds: float) -> Sequence[TaskEvent]:
             (task,) = self._waiting
             with Store.open() as store:
                 if not self.attempts:
@@ -100,7 +100,7 @@ def test_a_running_run_is_shown_with_its_epoch_and_score(monkeypatch: pytest.Mon
                     store.record(run, {"test/accuracy": 0.25}, epoch=1, step=1)
                     store.record(run, {"test/accuracy": 0.5, "test/accuracy@bim": 0.1}, epoch=2, step=2)
                     return []
-            return super().happenings(seconds)
+            return super().poll(seconds)
 
     use(Slow(), monkeypatch)
     states: list[Event] = []

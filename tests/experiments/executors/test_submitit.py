@@ -97,7 +97,7 @@ def test_an_array_of_slurm_whose_node_dies(home: Path, monkeypatch: pytest.Monke
             killed.append(recorded_runs(home)[0].pid)
             os.killpg(os.getpgid(killed[0]), signal.SIGKILL)
 
-    monkeypatch.setattr("normbench_cli.experiments.executors.submitit.LOOK_AT_SLURM_SECONDS", 1.0)
+    monkeypatch.setattr("normbench_cli.experiments.executors.submitit.SLURM_POLL_SECONDS", 1.0)
     with Store.open() as store:
         results = run_works(works(2, epochs=LONG), submitit_choice(), store, kill)
     assert [result.status for result in results] == ["finished"] * 2

@@ -59,7 +59,7 @@ def test_the_run_of_another_task_is_left_alone() -> None:
 
 
 def test_a_worker_that_is_still_alive_is_not_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "PATIENCE", 0.0)
+    monkeypatch.setattr(worker, "EXIT_SECONDS", 0.0)
     task = task_of()
     with Store.open() as store:
         store.labels["task"] = task.id
