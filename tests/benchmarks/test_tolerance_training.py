@@ -1,7 +1,8 @@
 """Whether the tolerance of the solver changes a training: paired runs with the default and with tol=exact.
 
 `NORMBENCH_DATA` names the folder with CIFAR-10; the digits need none.  Each seed is trained twice; the differences of
-the two loss curves are set against the spread over seeds, epoch by epoch.
+the two loss curves are compared with the spread over seeds, epoch by epoch.  Two trainings with the same seed drift apart
+as soon as one bit differs, so even without an effect their difference is about as large as that of two seeds.
 
     pytest -m benchmark tests/benchmarks/test_tolerance_training.py -s
 """
@@ -42,8 +43,8 @@ def test_the_tolerance_changes_a_training_less_than_the_seed(
     default, exact = (curves(data, f"augnorm:phi={phi}{end}") for end in ("", ",tol=exact"))
     differences = default - exact
     mean, half = differences.mean(0), T_95 * differences.std(0, ddof=1) / math.sqrt(len(SEEDS))
-    spread = exact.std(0, ddof=1)
-    print(f"\n{data} phi={phi}, loss by epoch: paired difference (95 % interval), sd over seeds of tol=exact")
+    spread = np.sqrt((exact.var(0, ddof=1) + default.var(0, ddof=1)) / 2)  # of three seeds, one alone is very uncertain
+    print(f"\n{data} phi={phi}, loss by epoch: paired difference (95 % interval), sd over seeds")
     for epoch, (m, h, s) in enumerate(zip(mean, half, spread, strict=True)):
         print(f"{epoch:5} {exact[:, epoch].mean():8.4f} {m:+.4f} ({m - h:+.4f} to {m + h:+.4f}) {s:.4f}")
     assert np.abs(mean).mean() < spread.mean()
