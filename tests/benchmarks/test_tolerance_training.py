@@ -1,8 +1,8 @@
 """Whether the tolerance of the solver changes a training: paired runs with the default and with tol=exact.
 
 `NORMBENCH_DATA` names the folder with CIFAR-10; the digits need none.  Each seed is trained twice; the differences of
-the two loss curves are compared with the spread over seeds, epoch by epoch.  Two trainings with the same seed drift apart
-as soon as one bit differs, so even without an effect their difference is about as large as that of two seeds.
+the two loss curves are compared with the spread over seeds, epoch by epoch.  Two trainings with the same seed drift
+apart as soon as one bit differs, so even without an effect they differ about as much as two seeds do.
 
     pytest -m benchmark tests/benchmarks/test_tolerance_training.py -s
 """
