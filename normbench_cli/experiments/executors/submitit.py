@@ -48,7 +48,7 @@ class SubmititExecutor:
     def __init__(self, choice: Choice, cluster: str | None = None) -> None:
         per_run, folder = choice.per_run, paths.home().absolute() / "submitit"
         if 0 < per_run.gpus < 1:
-            raise UsageError(f"--per-run gpus={per_run.gpus:g}, and SLURM allocates whole GPUs", "give gpus=1")
+            raise UsageError(f"--per-run gpus={per_run.gpus:g}, but SLURM allocates whole GPUs", "give gpus=1")
         paths.ensure_writable(folder, "NORMBENCH_HOME")
         folder.chmod(0o700)  # tasks have the credentials of the database
         self._executor = submitit.AutoExecutor(folder=folder, cluster=cluster)

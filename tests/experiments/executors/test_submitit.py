@@ -75,8 +75,8 @@ def test_an_interrupt_cancels_the_jobs(home: Path, with_slurm: bool, request: py
     assert [run.status for run in recorded_runs(home)] == ["interrupted"]
 
 
-def test_slurm_gives_whole_gpus() -> None:
-    with Store.open() as store, pytest.raises(UsageError, match="SLURM gives whole GPUs"):
+def test_slurm_allocates_whole_gpus() -> None:
+    with Store.open() as store, pytest.raises(UsageError, match="SLURM allocates whole GPUs"):
         run_works(works(), Choice("submitit", per_run=PerRun(1.0, 0.5)), store, ignore)
 
 
