@@ -45,9 +45,10 @@ def test_what_an_executor_adds_to_a_cell(executor: str, monkeypatch: pytest.Monk
     assert executor != "local" or added < MOST_LOCALLY
 
 
-NORMS = ["--norm", "batchnorm,popnorm,augnorm:phi=1.5"]
-# A step of resnet20 keeps two cores busy: by batch norm it takes 33 ms with two threads and 59 with one, by augnorm 50
-# and 75.  Two processes with one thread each are at most 1.1 to 1.3 times as fast.  A small one needs one core.
+NORMS = ["batchnorm", "popnorm", "augnorm:phi=1.5"]
+OVER_ONE_COMMAND, OVER_COMMANDS = 1.1, 1.5
+# A cell on one thread takes 1.3 to 1.6 times as long as on two, so two processes are at most 1.2 to 1.5 times as fast as
+# one command that runs cell after cell.  A command for each cell loads torch each time.
 GRIDS = {"mlp": ["--model", "mlp", "--epochs", "15", "--batch-size", "32"], "resnet20": ["--epochs", "2"]}
 
 
@@ -61,15 +62,20 @@ def seconds_of(home: Path, *words: str) -> float:
     return time.perf_counter() - began
 
 
-@pytest.mark.parametrize(("model", "gain"), [("mlp", 1.5), ("resnet20", 1.0)])
-def test_a_grid_of_24_cells_on_two_cores_is_faster_by_two_processes(model: str, gain: float, tmp_path: Path) -> None:
-    grid = [*NORMS, *GRIDS[model]]
+@pytest.mark.parametrize("model", GRIDS)
+def test_a_grid_of_24_cells_on_two_cores_is_faster_by_two_processes(model: str, tmp_path: Path) -> None:
+    words, grid, seeds = GRIDS[model], ["--norm", ",".join(NORMS), *GRIDS[model]], ["--seeds", "0-7"]
     for threads in (["--executor", "local", "--jobs", "1", "--per-run", "cpus=1"], []):  # a kernel is for its threads
         seconds_of(tmp_path / f"first{len(threads)}", *grid, "--epochs", "1", "--seeds", "0", *threads)
-    plain = seconds_of(tmp_path / "plain", *grid, "--seeds", "0-7")
-    local = seconds_of(tmp_path / "local", *grid, "--seeds", "0-7", "--executor", "local", "--jobs", "2")
-    print(f"\n{model}: one after another {plain:.1f} s, two processes {local:.1f} s: {plain / local:.2f} times")
-    assert plain / local >= gain
+    commands = 8 * sum(seconds_of(tmp_path / "commands", "--norm", norm, *words, "--seeds", "0") for norm in NORMS)
+    plain = seconds_of(tmp_path / "plain", *grid, *seeds)
+    local = seconds_of(tmp_path / "local", *grid, *seeds, "--executor", "local", "--jobs", "2")
+    print(
+        f"\n{model}: 24 commands {commands:.1f} s (by three), one {plain:.1f} s, two processes {local:.1f} s: ", end=""
+    )
+    print(f"{commands / local:.2f} and {plain / local:.2f} times")
+    assert commands / local >= OVER_COMMANDS
+    assert plain / local >= OVER_ONE_COMMAND
 
 
 def test_processes_that_compile_the_same_kernels_wait_for_each_other(tmp_path: Path) -> None:
