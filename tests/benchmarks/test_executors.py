@@ -47,8 +47,8 @@ def test_what_an_executor_adds_to_a_cell(executor: str, monkeypatch: pytest.Monk
 
 NORMS = ["batchnorm", "popnorm", "augnorm:phi=1.5"]
 OVER_ONE_COMMAND, OVER_COMMANDS = 1.1, 1.5
-# A cell on one thread takes 1.3 to 1.6 times as long as on two, so two processes are at most 1.2 to 1.5 times as fast as
-# one command that runs cell after cell.  A command for each cell loads torch each time.
+# A cell takes 1.3 to 1.6 times as long on one thread as on two, so two processes are at most 1.2 to 1.5 times as fast
+# as one command that runs cell after cell.  A command for each cell loads torch each time.
 GRIDS = {"mlp": ["--model", "mlp", "--epochs", "15", "--batch-size", "32"], "resnet20": ["--epochs", "2"]}
 
 
