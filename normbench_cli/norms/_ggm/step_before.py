@@ -47,8 +47,8 @@ class StepBefore:
         """Of the search in this step: one more after a step that was not certified, many after two."""
         if self.on_host is None:
             self._copy(failures)
-        if self.on_host is None:  # a tensor without values: every pass would only repeat the shapes of the first
-            return usual
+        if self.on_host is None:  # on meta every pass would only repeat the shapes of the first
+            return usual if failures.is_meta else MOST_BLIND_PASSES
         if self.copied is not None:
             self.copied.synchronize()
         known = int(self.on_host)
