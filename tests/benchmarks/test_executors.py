@@ -46,7 +46,7 @@ def test_what_an_executor_adds_to_a_cell(executor: str, monkeypatch: pytest.Monk
 
 
 NORMS = ["batchnorm", "popnorm", "augnorm:phi=1.5"]
-OVER_ONE_COMMAND, OVER_COMMANDS = 1.1, 1.5
+OVER_ONE_COMMAND, OVER_COMMANDS = {"mlp": 1.5, "resnet20": 1.1}, 1.5  # mlp: 1.26 measured; see below
 # A cell takes 1.3 to 1.6 times as long on one thread as on two, so two processes are at most 1.2 to 1.5 times as fast
 # as one command that runs cell after cell.  A command for each cell loads torch each time.
 GRIDS = {"mlp": ["--model", "mlp", "--epochs", "15", "--batch-size", "32"], "resnet20": ["--epochs", "2"]}
@@ -75,7 +75,7 @@ def test_a_grid_of_24_cells_on_two_cores_is_faster_by_two_processes(model: str, 
     )
     print(f"{commands / local:.2f} and {plain / local:.2f} times")
     assert commands / local >= OVER_COMMANDS
-    assert plain / local >= OVER_ONE_COMMAND
+    assert plain / local >= OVER_ONE_COMMAND[model]
 
 
 def test_processes_that_compile_the_same_kernels_wait_for_each_other(tmp_path: Path) -> None:
