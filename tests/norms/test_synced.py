@@ -12,6 +12,7 @@ from normbench_cli.norms._batch.selection import ordered_integers
 from normbench_cli.norms.ggm import generalized_median
 from tests.gloo import run_processes
 from tests.norms.synced_layers import EXACT, TO_TOLERANCE, joined, make_batch, make_layer, train_part, train_twice
+from tests.norms.torch_sync_batchnorm import train_both
 
 IMAGES, ROWS = (12, 5, 3, 3), (13, 5)
 EVEN, UNEVEN, ONE_EMPTY = [0, 6, 12], [0, 4, 9, 13], [0, 7, 7, 12]
@@ -57,6 +58,13 @@ def test_in_float32_they_differ_in_the_last_digits_alone() -> None:
         found = joined(parts)
         check_close(found["rows"], whole["rows"], 2e-6)
         check_close(found["buffers"], whole["buffers"], 2e-6)
+
+
+@pytest.mark.parametrize(("shape", "ends"), [(IMAGES, EVEN), (ROWS, [0, 3, 13])])
+def test_batchnorm_over_processes_equals_the_sync_batch_norm_of_torch(shape: tuple[int, ...], ends: list[int]) -> None:
+    for ours, torchs in run_processes(2, train_both, shape, torch.float64, ends):
+        for name in ("rows", "gradients", "buffers"):
+            check_close(ours[name], torchs[name], 1e-10)
 
 
 def test_a_search_to_a_tolerance_ends_within_it_and_tells_what_it_is_certain_of() -> None:
