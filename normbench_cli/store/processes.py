@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
+    import psutil
+
     from normbench_cli.store.reading import AnyRow
     from normbench_cli.store.schema import Run
 
@@ -26,7 +29,16 @@ class Process(TypedDict):
 def this_process() -> Process:
     import psutil
 
-    return {"host": socket.gethostname(), "pid": os.getpid(), "process_started": psutil.Process().create_time()}
+    return {"host": socket.gethostname(), "pid": os.getpid(), "process_started": start_of(psutil.Process())}
+
+
+def start_of(process: psutil.Process) -> float:
+    """When a process began, in seconds: on Linux since the machine was booted.  The time of day that its beginning is
+    said to have changes whenever the clock is set, as after a suspended machine wakes up."""
+    import psutil
+
+    booted = psutil.boot_time() if psutil.LINUX else 0.0  # asked first: older psutils compute create_time from it
+    return process.create_time() - booted
 
 
 def is_gone(run: AnyRow | Run, moment: datetime, grace: timedelta = GRACE, up: timedelta = timedelta.max) -> bool:
@@ -34,7 +46,13 @@ def is_gone(run: AnyRow | Run, moment: datetime, grace: timedelta = GRACE, up: t
     silent: timedelta = min(moment - run.heartbeat_at, up)
     if run.host != socket.gethostname():
         return silent > SILENCE
-    return silent > grace and not is_alive(run.pid, run.process_started)
+    return silent > grace and (silent > since_boot() or not is_alive(run.pid, run.process_started))
+
+
+def since_boot() -> timedelta:
+    import psutil
+
+    return timedelta(seconds=time.time() - psutil.boot_time())
 
 
 def is_alive(pid: int, started: float) -> bool:
@@ -43,7 +61,8 @@ def is_alive(pid: int, started: float) -> bool:
 
     try:
         process = psutil.Process(pid)
-        return bool(abs(process.create_time() - started) < 1 and process.status() != psutil.STATUS_ZOMBIE)
+        starts = start_of(process), process.create_time()  # which earlier versions recorded
+        return any(abs(start - started) < 1 for start in starts) and process.status() != psutil.STATUS_ZOMBIE
     except psutil.AccessDenied:
         return True
     except (psutil.NoSuchProcess, ValueError, OverflowError):

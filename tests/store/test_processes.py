@@ -33,6 +33,7 @@ def test_the_limits_of_silence(
     monkeypatch: pytest.MonkeyPatch, host: str, alive: bool, silent: timedelta, gone: bool
 ) -> None:
     monkeypatch.setattr(processes, "is_alive", lambda pid, started: alive)
+    monkeypatch.setattr(processes, "since_boot", lambda: 2 * SILENCE)
     name = socket.gethostname() if host == "here" else host
     assert is_gone(Run(host=name, pid=1, process_started=0.0, heartbeat_at=MOMENT - silent), MOMENT) == gone
 
@@ -51,9 +52,11 @@ def test_the_limits_of_silence(
 def test_a_process_is_known_by_its_start_and_a_zombie_is_not_alive(
     monkeypatch: pytest.MonkeyPatch, later: float, status: str, alive: bool
 ) -> None:
-    process = Mock(create_time=lambda: 1000.0 + later, status=lambda: status)
+    process = Mock(create_time=lambda: 5000.0 + later, status=lambda: status)
     monkeypatch.setattr(psutil, "Process", lambda pid: process)
-    assert is_alive(1, 1000.0) == alive
+    monkeypatch.setattr(psutil, "boot_time", lambda: 4000.0 if psutil.LINUX else 0.0)
+    began = 1000.0 if psutil.LINUX else 5000.0
+    assert is_alive(1, began) == alive
 
 
 @pytest.mark.parametrize(("error", "alive"), [(psutil.AccessDenied(1), True), (psutil.NoSuchProcess(1), False)])
@@ -62,6 +65,23 @@ def test_a_process_that_may_not_be_examined_counts_as_alive(
 ) -> None:
     monkeypatch.setattr(psutil, "Process", Mock(side_effect=error))
     assert is_alive(1, 0.0) == alive
+
+
+def test_a_process_stays_alive_when_the_clock_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A virtual machine that was suspended for 24 seconds: the kernel then says that it was booted 24 seconds later."""
+    found, (created, booted) = this_process(), (psutil.Process().create_time(), psutil.boot_time())
+    monkeypatch.setattr(psutil.Process, "create_time", lambda self: created + 24)
+    monkeypatch.setattr(psutil, "boot_time", lambda: booted + 24 if psutil.LINUX else booted)
+    assert is_alive(found["pid"], found["process_started"]) == psutil.LINUX
+
+
+def test_no_process_outlives_its_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restart another process may have the same id, and the same age of the machine at its start."""
+    monkeypatch.setattr(processes, "since_boot", lambda: timedelta(minutes=2))
+    run = Run(**this_process(), heartbeat_at=MOMENT - timedelta(minutes=3))
+    assert is_gone(run, MOMENT)
+    monkeypatch.setattr(processes, "since_boot", lambda: timedelta(minutes=4))
+    assert not is_gone(run, MOMENT)
 
 
 def test_this_process_is_alive() -> None:

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from sqlalchemy import update
 
-from normbench_cli.store import Store
+from normbench_cli.store import Store, processes
 from normbench_cli.store.rows import now
 from normbench_cli.store.schema import Run
 
@@ -39,8 +39,16 @@ def set_process(store: Store, *, host: str, pid: int, started: float, silent: fl
     ],
 )
 def test_a_run_whose_process_is_gone_becomes_interrupted(
-    store: Store, enter: Callable[..., str], host: str, pid: str, age: float, silent: int, status: str
+    store: Store,
+    enter: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+    pid: str,
+    age: float,
+    silent: int,
+    status: str,
 ) -> None:
+    monkeypatch.setattr(processes, "since_boot", lambda: timedelta(days=1))
     run_id = enter("running")
     set_process(
         store,
