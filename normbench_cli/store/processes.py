@@ -38,7 +38,7 @@ def start_of(process: psutil.Process) -> float:
     import psutil
 
     booted = psutil.boot_time() if psutil.LINUX else 0.0  # asked first: older psutils compute create_time from it
-    return process.create_time() - booted
+    return float(process.create_time() - booted)
 
 
 def is_gone(run: AnyRow | Run, moment: datetime, grace: timedelta = GRACE, up: timedelta = timedelta.max) -> bool:

@@ -85,7 +85,8 @@ class TorchSyncBatchNorm(nn.SyncBatchNorm):
     """Without the question for the device."""
 
     def forward(self, x: Tensor) -> Tensor:
-        self.num_batches_tracked.add_(1)  # type: ignore[operator]
+        assert self.num_batches_tracked is not None
+        self.num_batches_tracked.add_(1)
         parameters, buffers = (self.weight, self.bias), (self.running_mean, self.running_var)
         group = dist.group.WORLD
         y: Tensor = SyncBatchNormFunction.apply(
