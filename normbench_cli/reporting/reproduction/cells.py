@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from normbench_cli.config import REGISTRIES
 from normbench_cli.reporting.statistics import summarize
 from normbench_cli.store import Store
 from normbench_cli.store.metric_names import unit_of
@@ -22,7 +23,8 @@ class Measured:
     """A cell's number: mean, sd and n, in the cell's unit.
 
     n: runs, or folds where the spread is over folds.  diverged: runs without a number.  deviations: what is not as in
-    the paper, empty if the cell is faithful to it.
+    the paper, empty if the cell is faithful to it.  comparable: false where another network or data set stands in for
+    the paper's.
     """
 
     mean: float | None = None
@@ -31,6 +33,7 @@ class Measured:
     diverged: int = 0
     runs: tuple[str, ...] = ()
     deviations: tuple[str, ...] = ()
+    comparable: bool = True
 
 
 def measure_cells(
@@ -67,8 +70,9 @@ def measure(
     diverged = sum(status.get(run) == "diverged" for run in runs)
     runs = [run for run in runs if status.get(run) == "finished" and scale.metric(cell) in values.get(run, {})]
     differs = tuple(differences(suite, cell, scale, len(runs)))
+    comparable = is_comparable(suite, cell, scale)
     if not runs:
-        return Measured(diverged=diverged, deviations=differs)
+        return Measured(diverged=diverged, deviations=differs, comparable=comparable)
     found = summarize([values[run][scale.metric(cell)] for run in runs])
     of_folds = [values[run][cell.sd] for run in runs if cell.sd in values[run]]
     sd = math.sqrt(fmean(one**2 for one in of_folds)) if of_folds else found.sd
@@ -81,6 +85,18 @@ def measure(
         diverged=diverged,
         runs=tuple(runs),
         deviations=differs,
+        comparable=comparable,
+    )
+
+
+def is_comparable(suite: Suite, cell: Cell, scale: Scale) -> bool:
+    """Whether the cell has the network and the data set of the paper, whatever their parameters."""
+    seed = scale.seeds_of(suite)[0]
+    config, paper = scale.config(suite, cell, seed), paper_config(cell, seed)
+    kinds = ["data"] if cell.is_of_data else ["data", "model"]
+    return all(
+        REGISTRIES[kind].parse(getattr(config, kind)).entry is REGISTRIES[kind].parse(getattr(paper, kind)).entry
+        for kind in kinds
     )
 
 

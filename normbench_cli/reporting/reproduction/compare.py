@@ -16,14 +16,15 @@ FORMS = {"%": "{:.2f}", "fraction": "{:.4f}", "nodes": "{:.2f}", "sd": "{:.1f}"}
 
 @dataclass(frozen=True)
 class Comparison:
-    """difference: ours minus published.  in_sd: in units of the pooled sd, where both are known."""
+    """difference: ours minus published, where the two are comparable.  in_sd: in units of the pooled sd, where both are
+    known."""
 
     difference: float | None = None
     in_sd: float | None = None
 
 
 def compare(measured: Measured, published: Published | None) -> Comparison:
-    if published is None or published.value is None or measured.mean is None:
+    if published is None or published.value is None or measured.mean is None or not measured.comparable:
         return Comparison()
     difference = measured.mean - published.value
     sd = pooled_sd(measured.sd, measured.n, published.sd, published.n)

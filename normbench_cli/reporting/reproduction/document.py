@@ -54,6 +54,7 @@ SCALES_OF_NO_PAPER = {
     "smoke": "stand-ins for data and networks, a few steps",
 }
 LONGEST_REMARK = 20  # characters; longer ones stand below the table, once
+OTHER_NETWORK = "Where another network or data set stands in for the paper's, there is no difference to its number."
 OF_A_PAPER = ("published", "difference", "in sd")  # columns that a question, which nobody has answered, does without
 COLUMNS = ("row", "column", "published", "ours", "difference", "in sd", "n", "s a run", "faithful", "remark")
 CLAIM_COLUMNS = ("claim", "where", "verdict", "test", "n")
@@ -133,6 +134,7 @@ def suite_table(
     reasons = dict.fromkeys(reason for cell in cells for reason in reasons_of(suite, scale, cell, missing))
     sentences = [reason for reason in reasons if len(reason) > LONGEST_REMARK]
     remarks = {reason: f"not run ({number})" for number, reason in enumerate(sentences, start=1)}
+    others = [OTHER_NETWORK] * any(cell.published and not found.comparable for cell, found, _ in rows)
     shown = [number for number, name in enumerate(COLUMNS) if not (suite.question and name in OF_A_PAPER)]
     found = [
         row_cells(row, [remarks.get(reason, reason) for reason in reasons_of(suite, scale, row[0], missing)], times)
@@ -142,7 +144,7 @@ def suite_table(
         title=title,
         columns=[COLUMNS[number] for number in shown],
         rows=[[cells[number] for number in shown] for cells in found],
-        notes=[*notes_of(suite, scale, cells), *(f"{remark}: {reason}" for reason, remark in remarks.items())],
+        notes=[*notes_of(suite, scale, cells), *others, *(f"{remark}: {reason}" for reason, remark in remarks.items())],
         keys=2,
     )
 

@@ -11,9 +11,10 @@ from normbench_cli import suites
 from normbench_cli.reporting import files
 from normbench_cli.reporting.document import Document, Table
 from normbench_cli.reporting.reproduction.cells import measure_cells
-from normbench_cli.reporting.reproduction.document import make_document
+from normbench_cli.reporting.reproduction.document import OTHER_NETWORK, make_document, texts_of
 from normbench_cli.store import Store
 from normbench_cli.suites import Place, Scale, Suite
+from normbench_cli.suites.scales import ScaleName
 
 FULL = Scale("full")
 
@@ -57,6 +58,17 @@ def test_a_cell_over_seeds(popnorm: Suite) -> None:
     assert (empty["ours"], empty["remark"]) == ("-", "no data")
     claims = next(block for block in document.blocks if isinstance(block, Table) and block.title == "Claims")
     assert {row[2].text for row in claims.rows} == {"not enough evidence"}
+
+
+@pytest.mark.parametrize(("name", "shown"), [("short", True), ("smoke", False)])
+def test_a_stand_in_for_the_network_and_data_has_no_difference(popnorm: Suite, name: ScaleName, shown: bool) -> None:
+    """At short it is the paper's network on a shorter schedule."""
+    with Store.open() as store:
+        recorded = record(store, popnorm, "VGG16/Tanh", "CIFAR10/POP-Norm", {"test/accuracy": 0.5})
+        document = make_document(store, [popnorm], Scale(name), recorded, {})
+    row = table_of(document)["VGG16/Tanh", "CIFAR10/POP-Norm"]
+    assert (row["ours"], row["difference"] != "-") == ("50.00", shown)
+    assert (OTHER_NETWORK in texts_of(document.blocks)) != shown
 
 
 def test_a_cell_over_folds_is_faithful_with_one_seed() -> None:
