@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -14,35 +14,42 @@ from normbench_cli.datasets._images.torchvision_compat import import_torchvision
 from normbench_cli.errors import NormbenchError, first_sentence
 from normbench_cli.paths import data_root, ensure_writable
 from normbench_cli.registry import DATASETS
+from normbench_cli.registry.bounds import Bounds
 
 Normalize = Literal["reference", "exact", "none"]
+TestImages = Annotated[int | None, Bounds(least=1, most=10_000)]
 Statistics = tuple[tuple[float, ...], tuple[float, ...]]  # mean and sd of each channel
 
 
 @DATASETS.register(
     "cifar10", paper="Krizhevsky 2009", recipe="popnorm-cifar", files="normbench_cli.datasets._files.places:cifar10"
 )
-def cifar10(augment: Augment = "crop_flip", normalize: Normalize = "reference") -> InMemoryImages:
+def cifar10(
+    augment: Augment = "crop_flip", normalize: Normalize = "reference", test_images: TestImages = None
+) -> InMemoryImages:
     """50,000 training and 10,000 test photographs of 32x32 pixels in ten classes.
 
     augment: none, flip (mirror every second image) or crop_flip (also shift it by up to four pixels).
     normalize: the constants of the reference code, whose sd are averages over images, the exact ones of the data, or
     none: pixels from 0 to 1.
+    test_images: how many of the test images are used, the first ones of the file; none: all.  For slow attacks.
     """
     reference = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
-    return load("CIFAR10", "cifar-10-batches-py", augment, constants(normalize, reference))
+    return load("CIFAR10", "cifar-10-batches-py", augment, constants(normalize, reference), test_images)
 
 
 @DATASETS.register(
     "cifar100", paper="Krizhevsky 2009", recipe="popnorm-cifar", files="normbench_cli.datasets._files.places:cifar100"
 )
-def cifar100(augment: Augment = "crop_flip", normalize: Normalize = "reference") -> InMemoryImages:
+def cifar100(
+    augment: Augment = "crop_flip", normalize: Normalize = "reference", test_images: TestImages = None
+) -> InMemoryImages:
     """50,000 training and 10,000 test photographs of 32x32 pixels in a hundred classes.
 
-    augment, normalize: as for cifar10; the reference constants are the usual ones.
+    augment, normalize, test_images: as for cifar10; the reference constants are the usual ones.
     """
     reference = (0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761)
-    return load("CIFAR100", "cifar-100-python", augment, constants(normalize, reference))
+    return load("CIFAR100", "cifar-100-python", augment, constants(normalize, reference), test_images)
 
 
 @DATASETS.register(
@@ -51,12 +58,12 @@ def cifar100(augment: Augment = "crop_flip", normalize: Normalize = "reference")
     recipe="popnorm-cifar",
     files="normbench_cli.datasets._files.places:fashionmnist",
 )
-def fashionmnist(augment: Augment = "none") -> InMemoryImages:
+def fashionmnist(augment: Augment = "none", test_images: TestImages = None) -> InMemoryImages:
     """60,000 training and 10,000 test pictures of clothing, 28x28 gray pixels padded to 32x32 with black.
 
-    augment: none, flip or crop_flip.
+    augment: none, flip or crop_flip; test_images: as for cifar10.
     """
-    return load("FashionMNIST", "FashionMNIST", augment, None, padding=2)
+    return load("FashionMNIST", "FashionMNIST", augment, None, test_images, padding=2)
 
 
 def constants(normalize: Normalize, reference: Statistics) -> Statistics | None:
@@ -64,13 +71,21 @@ def constants(normalize: Normalize, reference: Statistics) -> Statistics | None:
     return {"reference": reference, "exact": None, "none": ((0.0,) * 3, (1.0,) * 3)}[normalize]
 
 
-def load(name: str, folder: str, augment: Augment, statistics: Statistics | None, padding: int = 0) -> InMemoryImages:
+def load(
+    name: str,
+    folder: str,
+    augment: Augment,
+    statistics: Statistics | None,
+    test_images: TestImages,
+    padding: int = 0,
+) -> InMemoryImages:
     """Both splits of a torchvision data set, downloaded if they are missing.
 
     statistics: None takes those of the training images, before padding.
     """
     root = data_root()
     train, test = (read(name, root, folder, train) for train in (True, False))
+    test = Split(test.images[:test_images], test.labels[:test_images])
     images = train.images.float() / 255
     exact = tuple(images.mean((0, 2, 3)).tolist()), tuple(images.std((0, 2, 3)).tolist())
     mean, std = statistics or exact

@@ -43,6 +43,14 @@ def test_fashionmnist_is_read_from_its_unpacked_files_and_padded(root: Path) -> 
     assert data.mean == pytest.approx([fashion_images().mean() / 255])
 
 
+def test_the_first_test_images_alone_are_used_on_request(root: Path) -> None:
+    write_fashion(root)
+    few, all_of_them = DATASETS.build("fashionmnist:test_images=7"), DATASETS.build("fashionmnist")
+    assert (len(few.train), len(few.test)) == (30, 7)
+    assert (few.test.images == all_of_them.test.images[:7]).all()
+    assert (few.test.labels == all_of_them.test.labels[:7]).all()
+
+
 def test_an_incomplete_fashionmnist_is_refused_in_one_line(root: Path) -> None:
     raw = write_fashion(root)
     (raw / "t10k-labels-idx1-ubyte").unlink()
