@@ -81,11 +81,16 @@ def run(
 
 
 def stem_of(suites: Sequence[Suite], scale: Scale) -> str:
-    """The name of the files: that of the suite, of the paper if these are all of its suites, or `suites`."""
+    """The name of the files: that of the paper if these are all of its suites, else theirs; `suites` for several
+    papers."""
     papers = {suite.name.partition("/")[0] for suite in suites}
-    name = suites[0].name.replace("/", "-") if len(suites) == 1 else "suites"
-    if len(papers) == 1 and len(suites) == sum(one.partition("/")[0] in papers for one in names()):
+    if len(papers) > 1:
+        name = "suites"
+    elif len(suites) > 1 and len(suites) == sum(one.partition("/")[0] in papers for one in names()):
         name = papers.pop()
+    else:
+        name = "-".join([*papers, *(suite.name.partition("/")[2] for suite in suites)]).strip("-").replace("/", "-")
+    return f"reproduce-{name}-{scale.name}"
     return f"reproduce-{name}-{scale.name}"
 
 

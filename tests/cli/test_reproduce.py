@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from normbench_cli.cli._reproduction import stem_of
 from normbench_cli.store import Store
 from normbench_cli.store.queries import runs_frame
+from normbench_cli.suites import Scale, select
 from tests.support import RunCommand, recorded_in
 
 MINE = """
@@ -41,6 +43,19 @@ POP = 98.0
 def mine(tmp_path: Path) -> str:
     (tmp_path / "mine.toml").write_text(MINE)
     return "mine.toml"
+
+
+@pytest.mark.parametrize(
+    ("asked", "stem"),
+    [
+        (["popnorm/table1"], "reproduce-popnorm-table1-short"),
+        (["popnorm"], "reproduce-popnorm-short"),
+        (["augnorm-vision/table2", "augnorm-vision/table4"], "reproduce-augnorm-vision-table2-table4-short"),
+        (["popnorm/table1", "interpretations"], "reproduce-suites-short"),
+    ],
+)
+def test_a_report_is_named_after_its_suites(asked: list[str], stem: str) -> None:
+    assert stem_of(select(asked), Scale("short")) == stem
 
 
 def rows_in_database() -> list[tuple[str, ...]]:

@@ -15,6 +15,7 @@ GRAPHS = FOLDER / "reproduce-augnorm-graph-full.csv"
 WEIGHTS = ("base", "init", "xavier")  # how the rows begin that vary nothing but the initial weights
 NORMS = ("BatchNorm", "POP-Norm")
 WIDTH = 118  # characters of a line
+UNDECIDED = "not enough evidence"
 LEAST_GAIN = 6  # points: the least that "about 8" is read as, as in the suites' claims
 
 
@@ -25,7 +26,11 @@ class Study(NamedTuple):
     suite: str
 
 
-SHORT, FULL = (FOLDER / f"reproduce-popnorm-setting-{scale}.csv" for scale in ("short", "full"))
+PAPER = FOLDER / "reproduce-popnorm-full.csv"
+SHORT, FULL = (FOLDER / f"reproduce-popnorm-setting-{end}.csv" for end in ("short", "resnet20-weights-full"))
+CURVES = FOLDER / "popnorm-setting-resnet20-weights-full-Sigmoid-validation-validation-accuracy.csv"
+LAST_EPOCHS = 10
+LARGE = "xavier x 3"  # the weights of the full schedule
 EVERY_CHOICE = Study(SHORT, "popnorm-setting/resnet20")
 LONGER, WHOLE = (Study(page, "popnorm-setting/resnet20-weights") for page in (SHORT, FULL))
 
@@ -51,6 +56,23 @@ def page_line(path: Path) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def decided_table() -> str:
+    """A Markdown table: the claims that the recorded runs decide."""
+    rows = [
+        f"| {row['claim']} | {page_link(path)} | **{row['verdict']}** | {row['n']} |"
+        for path in sorted(FOLDER.glob("reproduce-*.csv"))
+        for row in records(path)
+        if row["claim"] and row["verdict"] != UNDECIDED
+    ]
+    if not rows:
+        return "None yet."
+    return "\n".join(["| claim | page | verdict on these schedules | n |", "|---|---|---|---:|", *rows])
+
+
+def page_link(path: Path) -> str:
+    return f"[{path.stem.removeprefix('reproduce-')}]({path.stem}.md)"
+
+
 def weights_finding() -> str:
     """How far the initial weights move the accuracy, and how far the norm does with equal weights."""
     spans, gains = over_weights()
@@ -66,13 +88,16 @@ def weights_finding() -> str:
 
 
 def readme_finding() -> str:
-    """The same for the README."""
+    """The findings on sigmoid in a paragraph, for the README."""
     spans, gains = over_weights()
+    test = scores(WHOLE, "Sigmoid/test")
+    ends = [f"{norm} {test[f'{LARGE}: {norm}']:.1f} % (published {published(norm)})" for norm in NORMS]
     return textwrap.fill(
-        "**Do the papers' numbers come back?** [So far](reports/reproduction/README.md): with sigmoid the "
-        "[initial weights](normbench_cli/docs/initial-weights.md) take POP-Norm "
-        f"{range_of(spans['POP-Norm'])}, BatchNorm {range_of(spans['BatchNorm'])}; at equal weights they are "
-        f"{fmean(gains):+.1f} points apart (ResNet-20, CIFAR-10, {conditions(EVERY_CHOICE)}).",
+        "**Do the papers' numbers come back?** [So far](reports/reproduction/README.md), for ResNet-20 with sigmoid on "
+        f"CIFAR-10: after {conditions(WHOLE)}, with equal weights, {' and '.join(ends)}. Early in training the "
+        "[initial weights](normbench_cli/docs/initial-weights.md) count for more than the norm: after "
+        f"{conditions(EVERY_CHOICE)}, they take BatchNorm {range_of(spans['BatchNorm'])} and POP-Norm "
+        f"{range_of(spans['POP-Norm'])}, and at equal weights the two are {fmean(gains):+.1f} points apart.",
         WIDTH,
     )
 
@@ -91,10 +116,10 @@ def range_of(values: list[float]) -> str:
 
 def best_finding() -> str:
     """Each norm at its best, chosen by the validation accuracy, on each schedule."""
-    lines = [line for study in (EVERY_CHOICE, LONGER, WHOLE) if (line := best_of(study))]
+    lines = [line for study in (EVERY_CHOICE, LONGER) if (line := best_of(study))]
     head = (
         "**With sigmoid and each norm at its best by validation accuracy, the paper's gain of about 8 points is "
-        f"{'not seen' if all(gain < LEAST_GAIN for _, gain in lines) else 'seen'}.**"
+        f"{'not seen' if all(gain < LEAST_GAIN for _, gain in lines) else 'seen'} on short schedules.**"
     )
     return textwrap.fill(" ".join([head, *(text for text, _ in lines)]), WIDTH)
 
@@ -105,12 +130,59 @@ def best_of(study: Study) -> tuple[str, float] | None:
         return None
     test = {norm: scores(study, "Sigmoid/test")[f"{row}: {norm}"] for norm, row in chosen.items()}
     counts = {norm: sum(row.endswith(f": {norm}") for row in scores(study, "Sigmoid/validation")) for norm in NORMS}
-    texts = [
-        f"{norm} {test[norm]:.1f} % ({row}{f', best of {counts[norm]}' * (counts[norm] > 1)})"
-        for norm, row in chosen.items()
-    ]
+    texts = [f"{norm} {test[norm]:.1f} % ({row}, best of {counts[norm]})" for norm, row in chosen.items()]
     gain = test["POP-Norm"] - test["BatchNorm"]
     return f"After {conditions(study)}: {', '.join(texts)}, {gain:+.1f} points.", gain
+
+
+def whole_finding() -> str:
+    """Both norms with equal weights at the end of the paper's schedule."""
+    test, training = (scores(WHOLE, f"Sigmoid/{column}") for column in ("test", "training"))
+    loss, weights = scores(WHOLE, "Sigmoid/loss"), shared_rows(test)
+    gains = {row: test[f"{row}: POP-Norm"] - test[f"{row}: BatchNorm"] for row in weights}
+    pairs = [
+        f"{row}: "
+        + ", ".join(
+            f"{norm} {test[f'{row}: {norm}']:.1f} % (training {training[f'{row}: {norm}']:.1f} %, "
+            f"loss {loss[f'{row}: {norm}']:.3f})"
+            for norm in NORMS
+        )
+        for row in weights
+    ]
+    return textwrap.fill(
+        "**At the end of the full schedule, with equal initial weights, POP-Norm's test accuracy with sigmoid differs "
+        f"from BatchNorm's by {range_of_gains(gains)} points.** {conditions(WHOLE)}, bf16: {'; '.join(pairs)}. "
+        f"Published: {', '.join(f'{norm} {published(norm)} %' for norm in NORMS)}. {swings()}",
+        WIDTH,
+    )
+
+
+def swings() -> str:
+    """How steady the validation accuracy is."""
+    rows = [row for row in records(CURVES) if row["group"].startswith(f"{LARGE}: ")]
+    last = sorted({float(row["at"]) for row in rows})[-LAST_EPOCHS:]
+    found = {
+        norm: [100 * float(row["mean"]) for row in rows if row["group"].endswith(norm) and float(row["at"]) in last]
+        for norm in NORMS
+    }
+    ranges = " and ".join(f"{range_of(values)} with {norm}" for norm, values in found.items())
+    return f"In the last {LAST_EPOCHS} epochs the validation accuracy, by running statistics, varies {ranges}."
+
+
+def published(norm: str) -> str:
+    rows = [row for row in records(PAPER) if row["row"] == "ResNet20/Sigmoid" and row["column"] == f"CIFAR10/{norm}"]
+    return f"{float(rows[0]['published']):.2f}"
+
+
+def shared_rows(found: dict[str, float]) -> list[str]:
+    """The choices that both norms have been trained with."""
+    rows = dict.fromkeys(row.rpartition(": ")[0] for row in found)
+    return [row for row in rows if all(f"{row}: {norm}" in found for norm in NORMS)]
+
+
+def range_of_gains(gains: dict[str, float]) -> str:
+    values = sorted({f"{gain:+.1f}" for gain in (min(gains.values()), max(gains.values()))}, key=float)
+    return " to ".join(values)
 
 
 def best_row(study: Study, norm: str) -> str | None:

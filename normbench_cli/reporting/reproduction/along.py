@@ -13,14 +13,14 @@ from normbench_cli.registry.spec import format_value
 from normbench_cli.reporting.document import Figure
 from normbench_cli.reporting.plots.numbers import heading
 from normbench_cli.reporting.reproduction.cells import Measured, factor_of
-from normbench_cli.suites import Cell, Suite
+from normbench_cli.suites import Cell, Scale, Suite
 from normbench_cli.suites.scales import paper_config
 
 Cells = Mapping[tuple[str, str, str], Measured]  # suite, row, column
 Line = tuple[tuple[str, Any], ...]  # the settings that its points share
 
 
-def figures_along(suite: Suite, measured: Cells, schedule: str) -> Iterator[Figure]:
+def figures_along(suite: Suite, scale: Scale, measured: Cells, schedule: str) -> Iterator[Figure]:
     """schedule: how long the runs are, which stands below each figure."""
     if suite.figure is None:
         return
@@ -32,7 +32,7 @@ def figures_along(suite: Suite, measured: Cells, schedule: str) -> Iterator[Figu
             metric = cells[0].metric
             yield Figure(
                 title=f"{suite.name}: {heading(metric)} by {along}, {column}",
-                name=f"{suite.name}-{column}-by-{along}".replace("/", "-"),
+                name=f"{suite.name}-{scale.name}-{column}-by-{along}".replace("/", "-"),
                 kind="strength",
                 points=points,
                 options={"metric": metric},

@@ -84,8 +84,8 @@ def make_document(
         if suite.name in asked:
             blocks.append(verdict_paragraph(asked[suite.name]))
         blocks.append(suite_table(suite, scale, rows[suite.name], missing, times))
-        blocks += make_figures(store, suite, recorded)
-        blocks += figures_along(suite, measured, schedule_text(suite, scale))
+        blocks += make_figures(store, suite, scale, recorded)
+        blocks += figures_along(suite, scale, measured, schedule_text(suite, scale))
         if suite.name in asked:
             blocks += [answers_table(asked[suite.name]), *question_figures(asked[suite.name], measured)]
     if judged:

@@ -9,16 +9,16 @@ import pandas as pd
 from normbench_cli.reporting.curves import by_epoch, by_step
 from normbench_cli.reporting.document import Figure
 from normbench_cli.store import Store
-from normbench_cli.suites import Cell, Place, Suite
+from normbench_cli.suites import Cell, Place, Scale, Suite
 
 
-def make_figures(store: Store, suite: Suite, recorded: Mapping[Place, str]) -> Iterator[Figure]:
+def make_figures(store: Store, suite: Suite, scale: Scale, recorded: Mapping[Place, str]) -> Iterator[Figure]:
     curves = list(dict.fromkeys((cell.column, cell.curve) for cell in suite.cells if cell.curve))
     for column, metric in curves:
         cells = [cell for cell in suite.cells if (cell.column, cell.curve) == (column, metric)]
         points = curve_points(store, suite, cells, metric, recorded)
         if not points.empty:
-            name = f"{suite.name}-{column}-{metric}".replace("/", "-")
+            name = f"{suite.name}-{scale.name}-{column}-{metric}".replace("/", "-")
             yield Figure(f"{suite.place}: {metric}, {column}", name, "curve", points, {"metric": metric})
 
 
