@@ -93,11 +93,10 @@ def readme_finding() -> str:
     test = scores(WHOLE, "Sigmoid/test")
     ends = [f"{norm} {test[f'{LARGE}: {norm}']:.1f} % (published {published(norm)})" for norm in NORMS]
     return textwrap.fill(
-        "**Do the papers' numbers come back?** [So far](reports/reproduction/README.md), for ResNet-20 with sigmoid on "
-        f"CIFAR-10: after {conditions(WHOLE)}, with equal weights, {' and '.join(ends)}. Early in training the "
-        "[initial weights](normbench_cli/docs/initial-weights.md) count for more than the norm: after "
-        f"{conditions(EVERY_CHOICE)}, they take BatchNorm {range_of(spans['BatchNorm'])} and POP-Norm "
-        f"{range_of(spans['POP-Norm'])}, and at equal weights the two are {fmean(gains):+.1f} points apart.",
+        "**Do the papers' numbers come back?** [So far](reports/reproduction/README.md), sigmoid, ResNet-20, CIFAR-10, "
+        f"{conditions(WHOLE)}: {', '.join(ends)}. After "
+        f"{conditions(EVERY_CHOICE)}, [weights](normbench_cli/docs/initial-weights.md) take BatchNorm {range_of(spans['BatchNorm'])}, the norm adds "
+        f"{fmean(gains):.1f} points.",
         WIDTH,
     )
 
