@@ -91,11 +91,12 @@ def readme_finding() -> str:
     """The findings on sigmoid in a paragraph, for the README."""
     spans, gains = over_weights()
     test = scores(WHOLE, "Sigmoid/test")
+    span = f"[weights](normbench_cli/docs/initial-weights.md) take BatchNorm {range_of(spans['BatchNorm'])}"
     ends = [f"{norm} {test[f'{LARGE}: {norm}']:.1f} % (published {published(norm)})" for norm in NORMS]
     return textwrap.fill(
         "**Do the papers' numbers come back?** [So far](reports/reproduction/README.md), sigmoid, ResNet-20, CIFAR-10, "
-        f"{conditions(WHOLE)}: {', '.join(ends)}. After "
-        f"{conditions(EVERY_CHOICE)}, [weights](normbench_cli/docs/initial-weights.md) take BatchNorm {range_of(spans['BatchNorm'])}, the norm adds "
+        f"{conditions(WHOLE)}: {', '.join(ends)}. After {conditions(EVERY_CHOICE)}, "
+        f"{span}, the norm adds "
         f"{fmean(gains):.1f} points.",
         WIDTH,
     )
