@@ -150,8 +150,8 @@ def whole_finding() -> str:
         for row in weights
     ]
     return textwrap.fill(
-        "**At the end of the full schedule, with equal initial weights, POP-Norm's test accuracy with sigmoid differs "
-        f"from BatchNorm's by {range_of_gains(gains)} points.** {conditions(WHOLE)}, bf16: {'; '.join(pairs)}. "
+        "**At the end of the full schedule, with equal initial weights, POP-Norm's test accuracy with sigmoid is "
+        f"BatchNorm's {range_of_gains(gains)} points.** {conditions(WHOLE)}, bf16: {'; '.join(pairs)}. "
         f"Published: {', '.join(f'{norm} {published(norm)} %' for norm in NORMS)}. {swings()}",
         WIDTH,
     )
