@@ -48,7 +48,8 @@ def test_what_an_executor_adds_to_a_cell(executor: str, monkeypatch: pytest.Monk
 LOCAL = ["--executor", "local", "--per-run", "cpus=1"]
 NORMS = ["batchnorm", "popnorm", "augnorm:phi=1.5"]
 AT_LEAST = 1.5  # times as fast as one cell after the other, a process and a thread each; and as 24 commands
-LEAST_OVER_TWO_THREADS = 1.1  # a cell takes 1.2 to 1.6 times as long on one thread: 1.25 to 1.67 is all there is
+OVER_TWO_THREADS = {"mlp": 1.5, "resnet20": 1.1}  # as one command that runs cell after cell on two threads
+# mlp: 1.32 measured.  A cell takes 1.2 to 1.6 times as long on one thread, so that 1.25 to 1.67 is all there is.
 GRIDS = {"mlp": ["--model", "mlp", "--epochs", "15", "--batch-size", "32"], "resnet20": ["--epochs", "2"]}
 
 
@@ -79,7 +80,7 @@ def test_a_grid_of_24_cells_on_two_cores_is_faster_by_two_processes(model: str, 
         print(f"{name}: {took:.1f} s, {took / local:.2f} times as long")
     assert seconds["one process, one thread"] / local >= AT_LEAST
     assert seconds["24 commands"] / local >= AT_LEAST
-    assert seconds["one process, two threads"] / local >= LEAST_OVER_TWO_THREADS
+    assert seconds["one process, two threads"] / local >= OVER_TWO_THREADS[model]
 
 
 def test_processes_that_compile_the_same_kernels_wait_for_each_other(tmp_path: Path) -> None:
