@@ -9,9 +9,10 @@ from torch import Tensor, nn
 from normbench_cli.models._blocks.factory import LayerFactory
 from normbench_cli.models._blocks.pooling import global_avg_pool
 from normbench_cli.registry import MODELS
+from normbench_cli.registry.bounds import Count
 
-WIDTHS = (64, 128, 256, 512, 512)
-MIN_SIZE = 2 ** len(WIDTHS)
+MULTIPLES = (1, 2, 4, 8, 8)  # of the first stage's channels
+MIN_SIZE = 2 ** len(MULTIPLES)
 
 
 class VGG(nn.Module):
@@ -19,17 +20,24 @@ class VGG(nn.Module):
 
     depths: ClassVar[tuple[int, ...]]
 
-    def __init__(self, norm: str = "batchnorm", act: str = "relu", num_classes: int = 10, in_channels: int = 3) -> None:
+    def __init__(
+        self,
+        norm: str = "batchnorm",
+        act: str = "relu",
+        num_classes: int = 10,
+        in_channels: int = 3,
+        width: Count = 64,
+    ) -> None:
         super().__init__()
         layers = LayerFactory(norm, act)
         self.stages = nn.Sequential()
         inputs = in_channels
-        for stage, (width, depth) in enumerate(zip(WIDTHS, self.depths, strict=True)):
+        for stage, (multiple, depth) in enumerate(zip(MULTIPLES, self.depths, strict=True)):
             for number in range(depth):
                 # the reference has biases also before norms, and counts their parameters
-                conv = layers.conv_norm_act(inputs, width, 3, first=stage == number == 0, bias=True)
+                conv = layers.conv_norm_act(inputs, multiple * width, 3, first=stage == number == 0, bias=True)
                 self.stages.append(conv)
-                inputs = width
+                inputs = multiple * width
             self.stages.append(nn.MaxPool2d(2))
         self.classifier = layers.classifier(inputs, num_classes)
 
@@ -37,7 +45,7 @@ class VGG(nn.Module):
         height, width = x.shape[2:]
         if min(height, width) < MIN_SIZE:
             raise ValueError(
-                f"{type(self).__name__} halves its images {len(WIDTHS)} times: it needs at least "
+                f"{type(self).__name__} halves its images {len(MULTIPLES)} times: it needs at least "
                 f"{MIN_SIZE}x{MIN_SIZE} pixels, and these are {height}x{width}"
             )
         scores: Tensor = self.classifier(global_avg_pool(self.stages(x)))  # of a single pixel if images are 32x32
@@ -46,13 +54,19 @@ class VGG(nn.Module):
 
 @MODELS.register("vgg16", paper="Simonyan & Zisserman 2015")
 class VGG16(VGG):
-    """VGG-16 for 32x32 images: 13 convolutions, 5 max-pools and one linear layer, 15 million parameters."""
+    """VGG-16 for 32x32 images: 13 convolutions, 5 max-pools and one linear layer, 15 million parameters.
+
+    width: channels of the first stage; the others have 2, 4, 8 and 8 times as many.
+    """
 
     depths = (2, 2, 3, 3, 3)
 
 
 @MODELS.register("vgg19", paper="Simonyan & Zisserman 2015")
 class VGG19(VGG):
-    """VGG-19 for 32x32 images: 16 convolutions, 5 max-pools and one linear layer, 20 million parameters."""
+    """VGG-19 for 32x32 images: 16 convolutions, 5 max-pools and one linear layer, 20 million parameters.
+
+    width: as for vgg16.
+    """
 
     depths = (2, 2, 4, 4, 4)
