@@ -45,80 +45,80 @@ class RunConfig:
     act: str = setting("relu", "activation function")
     model: str = setting("resnet20", "network")
     data: str = setting("digits", "data set")
-    objective: str = setting("erm", "what training minimizes")
+    objective: str = setting("erm", "training objective")
     recipe: str = setting(
-        "", "named settings or a .toml file of them, under the others; by default the data set's", identity=False
+        "",
+        "named defaults for the other settings, or a .toml file of them; by default the data set's recipe",
+        identity=False,
     )
     epochs: int | None = setting(None, "passes over the training set", least=1, most=MANY)
-    iterations: int | None = setting(None, "training steps, instead of epochs", least=1, most=MANY)
+    iterations: int | None = setting(None, "training steps; replaces epochs", least=1, most=MANY)
     batch_size: int = setting(128, "examples per training step", least=1, most=MANY)
-    folds: int = setting(0, "folds of a cross-validation; only for graphs, where the default is 10", most=MANY)
-    fold: int | None = setting(None, "the only fold that is trained; the first is 0", later=True, least=0, most=MANY)
+    folds: int = setting(0, "cross-validation folds; graph data sets only, where the default is 10", most=MANY)
+    fold: int | None = setting(None, "train only this fold, counted from 0", later=True, least=0, most=MANY)
     split_seed: int | None = setting(
-        None, "seed that divides graphs into folds; by default the seed", later=True, least=0, most=LARGEST_SEED
+        None, "seed of the split into folds; by default the run's seed", later=True, least=0, most=LARGEST_SEED
     )
     optimizer: Literal["sgd", "adam", "adamw"] = setting("sgd", "optimizer")
-    lr: float = setting(0.1, "largest learning rate of the schedule", above=0)
-    momentum: float = setting(0.9, "momentum of SGD", least=0, below=1)
-    weight_decay: float = setting(5e-4, "L2 penalty on every parameter", least=0)
+    lr: float = setting(0.1, "peak learning rate", above=0)
+    momentum: float = setting(0.9, "SGD momentum", least=0, below=1)
+    weight_decay: float = setting(5e-4, "weight decay (L2 penalty)", least=0)
     weight_decay_on: Literal["all", "weights"] = setting(
-        "all", "what weight decay touches; weights: neither gamma and beta of norms nor biases", later=True
+        "all", "which parameters decay: all, or weights (not gamma, beta and biases)", later=True
     )
     gamma_init: float = setting(1.0, "initial value of every norm's gamma", later=True)
     beta_init: float = setting(0.0, "initial value of every norm's beta", later=True)
     schedule: str = setting("cosine", "learning-rate schedule")
     init: Literal["auto", "torch", "kaiming", "kaiming_fan_out", "xavier", "torchvision", "lsuv"] = setting(
         "auto",
-        "initial weights; auto: kaiming for ReLU-like activations, xavier for sigmoid and tanh; "
-        "torchvision: those of its ResNets; lsuv: every operation's output has unit variance on the first batch",
+        "weight initialization; auto: kaiming for ReLU-like activations, xavier for sigmoid and tanh; "
+        "torchvision: as in its ResNets; lsuv: unit variance of every operation's output on the first batch",
     )
-    init_gain: float = setting(1.0, "factor of the initial weights", later=True, above=0)
+    init_gain: float = setting(1.0, "multiplier of the initial weights", later=True, above=0)
     validation: float = setting(
-        0.0, "fraction of the training set that is held out and scored as validation set", later=True, least=0, below=1
+        0.0, "fraction of the training set to hold out for validation", later=True, least=0, below=1
     )
     score_test: Literal["epoch", "end", "never"] = setting(
-        "epoch", "when the test set is scored: after every epoch, at the end, never", later=True
+        "epoch", "when to score the test set: every epoch, at the end, never", later=True
     )
     seed: int = setting(0, "seed of initial weights, data order and all other randomness", least=0, most=LARGEST_SEED)
     amp: Literal["auto", "off", "bf16", "fp16"] = setting(
-        "off", "automatic mixed precision; auto: the precision that is fast on this device, which is recorded"
+        "off", "automatic mixed precision; auto: whichever is fast on this device (recorded with the run)"
     )
     tf32: Literal["off", "conv", "all"] = setting(
-        "conv", "TensorFloat-32 on a GPU: off, conv (as torch by default) or all (matrix products too)", later=True
+        "conv",
+        "TensorFloat-32 on GPUs: off, conv (convolutions only, torch's default) or all (matrix products too)",
+        later=True,
     )
     nproc: int = setting(
-        1, "processes that train together, each on its part of every batch", later=True, least=1, most=65536
+        1, "data-parallel processes; each takes its share of every batch", later=True, least=1, most=65536
     )
     sync_norm: bool = setting(
         False,
-        "norms take their statistics over all processes; by default each process over its own part",
+        "compute norm statistics over all processes, not per process",
         later=True,
     )
-    device: str = setting("auto", "where to compute: auto, cpu, cuda, cuda:1, mps, ...", identity=False)
+    device: str = setting("auto", "device: auto, cpu, cuda, cuda:1, mps, ...", identity=False)
     compile: bool | None = setting(
-        None, "compile the whole model with torch.compile; by default where the training is long", identity=False
+        None, "compile the whole model with torch.compile; by default for long trainings", identity=False
     )
     compile_mode: Literal["default", "reduce-overhead"] = setting(
-        "default", "mode of torch.compile; reduce-overhead: with CUDA graphs", identity=False
+        "default", "torch.compile mode; reduce-overhead uses CUDA graphs", identity=False
     )
     channels_last: bool | None = setting(
-        None, "keep images channels-last in memory; by default for models that convolve", identity=False
+        None, "channels-last memory format; by default for convolutional models", identity=False
     )
-    cudnn_benchmark: bool = setting(
-        False, "let cuDNN time its algorithms for every new shape and take the fastest", identity=False
-    )
-    deterministic: bool = setting(
-        False, "compute the same to the last bit every time, and refuse what cannot", identity=False
-    )
-    pin_memory: bool = setting(True, "copy batches to a GPU from page-locked memory, without waiting", identity=False)
-    workers: int = setting(0, "processes that load data", identity=False, least=0, most=1024)
+    cudnn_benchmark: bool = setting(False, "let cuDNN benchmark its algorithms for each new shape", identity=False)
+    deterministic: bool = setting(False, "use deterministic algorithms only; fail where none exists", identity=False)
+    pin_memory: bool = setting(True, "copy batches to the GPU asynchronously from pinned memory", identity=False)
+    workers: int = setting(0, "data-loading processes", identity=False, least=0, most=1024)
     probes: int = setting(
-        0, "steps between probes of weights, statistics and phi; 0: no probes", identity=False, least=0, most=MANY
+        0, "steps between probes of weights, statistics and phi; 0: off", identity=False, least=0, most=MANY
     )
     checkpoint_epochs: int = setting(1, "epochs between checkpoints", identity=False, least=1, most=MANY)
-    checkpoint_minutes: float = setting(10.0, "minutes between checkpoints, at most", identity=False, least=0)
-    tag: str = setting("", "a word to find the run by", identity=False)
-    note: str = setting("", "a sentence kept with the run", identity=False)
+    checkpoint_minutes: float = setting(10.0, "maximum minutes between checkpoints", identity=False, least=0)
+    tag: str = setting("", "label for filtering runs", identity=False)
+    note: str = setting("", "free text stored with the run", identity=False)
 
     def __post_init__(self) -> None:
         for name, registry in REGISTRIES.items():

@@ -10,32 +10,32 @@ import typer
 from normbench_cli.cli._options import CommandFunction, expanded, option
 from normbench_cli.experiments.executors.choice import EXECUTORS, PerRun, choose
 
-PANEL = "Where it runs"
+PANEL = "Execution"
 EXECUTOR = typer.Option(
     "--executor",
     metavar="|".join(EXECUTORS),
-    help="Run the cells on workers: processes on this machine, a Ray cluster, or SLURM jobs.",
+    help="Run the cells in parallel: in processes on this machine, on a Ray cluster, or as SLURM jobs.",
     show_default="one after another, in this process",
     rich_help_panel=PANEL,
 )
 JOBS = typer.Option(
     "--jobs",
     metavar="N",
-    help="The maximum number of runs at a time.",
+    help="Maximum number of concurrent runs.",
     show_default="one for each GPU or core",
     rich_help_panel=PANEL,
 )
 PER_RUN = typer.Option(
     "--per-run",
     metavar="cpus=2,gpus=0.5",
-    help=f"The resources of one run: cpus, gpus (0.5: half a GPU), hours (SLURM's time limit, {PerRun().hours:g}).",
+    help=f"Resources of one run: cpus, gpus (0.5: half a GPU), hours (SLURM's time limit, {PerRun().hours:g}).",
     show_default="cpus=1",
     rich_help_panel=PANEL,
 )
 ADDRESS = typer.Option(
     "--address",
     metavar="HOST:PORT",
-    help="An existing Ray cluster.",
+    help="Address of an existing Ray cluster.",
     show_default="RAY_ADDRESS, or a cluster on this machine",
     rich_help_panel=PANEL,
 )

@@ -5,9 +5,10 @@ The defaults are found when help is printed, so that other commands do not wait 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from normbench_cli import recipes
 from normbench_cli.config import RunConfig, make_config
@@ -18,7 +19,23 @@ EXAMPLES = "\n\nExamples:\n"
 FROM_CONFIG = "the configuration's default"  # as `show_default`: looked up when help is printed
 
 
-class Command(TyperCommand):
+class OptionHelp:
+    """How the options of a command are explained."""
+
+    params: list[Any]
+
+    def get_help_option(self, ctx: Any) -> TyperOption | None:
+        option: TyperOption | None = super().get_help_option(ctx)  # type: ignore[misc]
+        if option:
+            option.rich_help_panel = OUTPUT_PANEL
+        return option
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        explain_defaults(self.params)
+        super().format_help(ctx, formatter)  # type: ignore[misc]
+
+
+class Command(OptionHelp, TyperCommand):
     """A command whose docstring ends in ``Examples:``; they are printed below its options."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -28,18 +45,17 @@ class Command(TyperCommand):
         self.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
         self.epilog = f"Examples:\n{examples}" if examples else None
 
-    def get_help_option(self, ctx: Any) -> TyperOption | None:
-        option = super().get_help_option(ctx)
-        if option:
-            option.rich_help_panel = OUTPUT_PANEL
-        return option
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        for option in self.params:
-            if isinstance(option, TyperOption) and isinstance(option.show_default, str):
-                option.help = f"{option.help}{shown_default(option)}"
-                option.show_default = False  # typer would put the text in parentheses
-        super().format_help(ctx, formatter)
+class Group(OptionHelp, TyperGroup):
+    """A command that also has sub-commands."""
+
+
+def explain_defaults(params: Iterable[object]) -> None:
+    """Put the defaults that are texts into the options' help; typer would show them in parentheses."""
+    for option in params:
+        if isinstance(option, TyperOption) and isinstance(option.show_default, str):
+            option.help = f"{option.help}{shown_default(option)}"
+            option.show_default = False
 
 
 def shown_default(option: TyperOption) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from normbench_cli.nightly.cell import NightlySuite
     from normbench_cli.nightly.run import NightResult
 
-TELLING = "Telling somebody"
+NOTIFICATIONS = "Notifications and scheduling"
 WHEN = ("problem", "always")
 
 Notify = Annotated[
@@ -27,8 +27,8 @@ Notify = Annotated[
     typer.Option(
         "--notify",
         metavar="COMMAND",
-        help="Run this in a shell after the night, with the verdict as JSON on stdin.",
-        rich_help_panel=TELLING,
+        help="Shell command to run afterwards, with the verdict as JSON on stdin.",
+        rich_help_panel=NOTIFICATIONS,
     ),
 ]
 NotifyOn = Annotated[
@@ -36,16 +36,16 @@ NotifyOn = Annotated[
     typer.Option(
         "--notify-on",
         metavar="problem|always",
-        help="problem: only if the exit code is not 0.",
-        rich_help_panel=TELLING,
+        help="When to notify: problem (the exit code is not 0) or always.",
+        rich_help_panel=NOTIFICATIONS,
     ),
 ]
 PrintCron = Annotated[
     bool,
     typer.Option(
         "--print-cron",
-        help="Measure nothing; print a line for cron, and units for systemd, that run this every night.",
-        rich_help_panel=TELLING,
+        help="Print a crontab line and systemd units for this command, without measuring.",
+        rich_help_panel=NOTIFICATIONS,
     ),
 ]
 

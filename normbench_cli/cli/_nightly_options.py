@@ -7,5 +7,5 @@ from typing import Annotated
 import typer
 
 Suite = Annotated[
-    str, typer.Option("--suite", metavar="SUITE", help="A built-in nightly suite, or the path of one's own .toml.")
+    str, typer.Option("--suite", metavar="SUITE", help="A built-in nightly suite, or your own file (mine.toml).")
 ]

@@ -18,40 +18,41 @@ from normbench_cli.errors import InterruptedCommand
 CommandFunction = Callable[..., int]
 Settings = dict[str, Any]
 
-RunIds = Annotated[list[str], typer.Argument(metavar="RUN", help="Runs, by id or the beginning of one.")]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run, by id or the beginning of one.")]
+RunIds = Annotated[list[str], typer.Argument(metavar="RUN", help="Run ids, or unique prefixes of them.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, or a unique prefix of one.")]
 Where = Annotated[
     list[str] | None,
     typer.Option(
         "--where",
         metavar="EXPRESSION",
-        help="Only runs with this setting, key=value, or for which this holds: 'seed<3 and test/accuracy>0.9' "
-        "(may be repeated).",
-        rich_help_panel="Which runs",
+        help="Only runs that match: key=value, or an expression such as 'seed<3 and test/accuracy>0.9' (may be "
+        "repeated).",
+        rich_help_panel="Filters",
     ),
 ]
 OtherData = Annotated[
     bool,
     typer.Option(
         "--force",
-        help="Accept other data of the same name than the run was trained on; recorded as a remark.",
-        rich_help_panel="Which runs",
+        help="Use the data set even if it differs from the one the run was trained on; recorded as a remark.",
+        rich_help_panel="Runs",
     ),
 ]
-Tag = Annotated[str | None, typer.Option("--tag", help="Only runs with this tag.", rich_help_panel="Which runs")]
+Tag = Annotated[str | None, typer.Option("--tag", help="Only runs with this tag.", rich_help_panel="Filters")]
 
 Allow = Annotated[
     list[str] | None,
     typer.Option(
         "--allow",
         metavar="PACKAGE",
-        help="Let recorded runs and suites load components of this package, now and later (see `list allowed`).",
-        rich_help_panel="Which runs",
+        help="Trust this package: recorded runs and suites may load its components, now and later (see `list "
+        "allowed`).",
+        rich_help_panel="Runs",
     ),
 ]
 
 
-VALUES_PANEL, FILES_PANEL = "What is compared", "Files"
+VALUES_PANEL, FILES_PANEL = "What to compare", "Files"
 Metrics = Annotated[
     list[str] | None,
     typer.Option(
@@ -68,12 +69,12 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT,...",
-        help="The files to write: md, latex, html, csv, json, parquet.",
+        help="Files to write: md, latex, html, csv, json, parquet.",
         show_default="md; none with --json",
         rich_help_panel=FILES_PANEL,
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", help="Folder for the files.", rich_help_panel=FILES_PANEL)]
+Out = Annotated[Path, typer.Option("--out", help="Output folder.", rich_help_panel=FILES_PANEL)]
 REPORTS = Path("reports")  # in the working folder
 
 
@@ -90,13 +91,13 @@ def common_options(command: CommandFunction) -> CommandFunction:
     """Give a command the options that every command takes; its argument ``common`` receives them."""
     database = typer.Option(
         "--db",
-        help="Results database: a path or an SQLAlchemy URL.",
-        show_default="NORMBENCH_DB or the home's",
+        help="Results database: a path or a SQLAlchemy URL.",
+        show_default="NORMBENCH_DB, or the file in NORMBENCH_HOME",
         rich_help_panel=OUTPUT_PANEL,
     )
-    json = typer.Option("--json", help="Print one JSON document and nothing else.", rich_help_panel=OUTPUT_PANEL)
-    debug = typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT_PANEL)
-    quiet = typer.Option("--quiet", "-q", help="No progress, no hints.", rich_help_panel=OUTPUT_PANEL)
+    json = typer.Option("--json", help="Print the result as one JSON document.", rich_help_panel=OUTPUT_PANEL)
+    debug = typer.Option("--debug", help="Show the full traceback on errors.", rich_help_panel=OUTPUT_PANEL)
+    quiet = typer.Option("--quiet", "-q", help="Hide progress and hints.", rich_help_panel=OUTPUT_PANEL)
     options = [
         option("db", str | None, database, None),
         option("json", bool, json, False),
@@ -161,7 +162,7 @@ def config_option(name: str, panel: str, *, several: bool, default: str) -> insp
         flags = [f"--{flag}/--no-{flag}"]
     if name == "seed" and several:
         flags.append("--seeds")
-        sentence, metavar = "seeds of everything random: 3, 0-9 or 1,5,7", "SEEDS"
+        sentence, metavar = "random seeds: 3, 0-9 or 1,5,7", "SEEDS"
     declaration = typer.Option(
         *flags,
         help=sentence[0].upper() + sentence[1:] + ("" if sentence.endswith(".") else "."),

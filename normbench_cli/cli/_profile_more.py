@@ -11,7 +11,7 @@ import typer
 from normbench_cli.cli._options import CommandFunction, expanded, option
 from normbench_cli.errors import UsageError
 
-SOLVER, MORE = "The solver of the generalized median", "Besides the times"
+SOLVER, MORE = "Median solver", "Trace and comparison"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ OPTIONS = [
         bool,
         typer.Option(
             "--solver",
-            help="Measure the error of the solver against passes over the data and time, beside the papers' Newton.",
+            help="Measure the solver's error against passes over the data and time, next to the papers' Newton "
+            "iteration.",
             rich_help_panel=SOLVER,
         ),
         False,
@@ -55,7 +56,7 @@ OPTIONS = [
         typer.Option(
             "--phi",
             metavar="PHI,...",
-            help="With --solver: for these phi.",
+            help="Values of phi for --solver.",
             show_default="1.2,1.5,3",
             rich_help_panel=SOLVER,
         ),
@@ -67,7 +68,7 @@ OPTIONS = [
         typer.Option(
             "--trace",
             metavar="FILE",
-            help="Write a Chrome trace of one step of each candidate, with the norm layers named.",
+            help="Write a Chrome trace of one step of each candidate, with named norm layers.",
             rich_help_panel=MORE,
         ),
         None,
@@ -78,7 +79,7 @@ OPTIONS = [
         typer.Option(
             "--compare",
             metavar="RUN",
-            help="Compare with the earlier profile of this run, by id or the beginning of one.",
+            help="Compare with the profile that this run belongs to (id or unique prefix).",
             rich_help_panel=MORE,
         ),
         "",

@@ -12,8 +12,8 @@ from normbench_cli.cli import _options
 from normbench_cli.cli._options import CommandFunction, expanded, option
 from normbench_cli.errors import UsageError
 
-LAYERS, MODEL, FROM, SWEEP, FILES = "Layers", "What is measured", "Values from a run", "Sweep", "Files"
-ALLOW = "Let recorded runs load components of this package, now and later (see `list allowed`)."
+LAYERS, MODEL, FROM, SWEEP, FILES = "Layers", "What to measure", "Inputs from a run", "Sweep", "Files"
+ALLOW = "Trust this package: recorded runs may load its components, now and later (see `list allowed`)."
 
 
 @dataclass(frozen=True)
@@ -56,36 +56,54 @@ OPTIONS = [
     option(
         "start",
         str,
-        words("--start", "warm,cold", "How solvers start: warm, from the batch before; cold, anew.", LAYERS),
+        words(
+            "--start", "warm,cold", "How solvers start: warm (from the previous batch) or cold (from scratch).", LAYERS
+        ),
         "warm",
     ),
     option(
-        "step", str, words("--step", "train,eval", "Steps: of training; forward in evaluation mode.", MODEL), "train"
+        "step",
+        str,
+        words(
+            "--step",
+            "train,eval",
+            "Steps to time: train (forward, backward, optimizer), eval (forward without gradients).",
+            MODEL,
+        ),
+        "train",
     ),
     option(
         "from_run",
         str,
-        words("--from-run", "RUN[@BATCH]", "Time layers on the values that a trained network's norms see.", FROM),
+        words("--from-run", "RUN[@BATCH]", "Time layers on the inputs that the norms of a trained network see.", FROM),
         "",
     ),
     option(
-        "layer", str, words("--layer", "NAME", "For its shape, take this layer's values, not the first's.", FROM), ""
+        "layer",
+        str,
+        words("--layer", "NAME", "Use this layer's inputs for its shape instead of the first layer's.", FROM),
+        "",
     ),
-    option("force", bool, words("--force", None, "Accept other data than the run's, of the same name.", FROM), False),
+    option("force", bool, words("--force", None, "Use the data set even if it differs from the run's.", FROM), False),
     option("allow", list[str] | None, words("--allow", "PACKAGE", ALLOW, FROM), None),
     option(
         "sweep",
         str,
-        words("--sweep", "NAME=A/B/C", "Compare at each batch-size, width or size: batch-size=8/16/.../512.", SWEEP),
+        words(
+            "--sweep",
+            "NAME=A/B/C",
+            "Repeat the comparison over batch-size, width or size: batch-size=8/16/.../512.",
+            SWEEP,
+        ),
         "",
     ),
     option(
         "form",
         str,
-        words("--format", "FORMAT,...", "Files of a sweep or of --solver, with plots: md, html, ...", FILES),
+        words("--format", "FORMAT,...", "Files to write for --sweep or --solver, with plots: md, html, ...", FILES),
         "",
     ),
-    option("out", Path, words("--out", "FOLDER", "Folder for these files.", FILES), _options.REPORTS),
+    option("out", Path, words("--out", "FOLDER", "Output folder.", FILES), _options.REPORTS),
 ]
 
 

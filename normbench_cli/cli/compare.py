@@ -14,20 +14,20 @@ from normbench_cli.cli._output import hint, print_json
 from normbench_cli.errors import EXIT_OK
 
 VALUES, FILES = _options.VALUES_PANEL, _options.FILES_PANEL
-HELP_OF_A = "A run, by id or the beginning of one, or a filter: norm=batchnorm, 'norm=popnorm and act=relu'."
+HELP_OF_A = "Run id, or a filter: norm=batchnorm, 'norm=popnorm and act=relu'."
 
 
 @common_options
 def compare_two(
     a: Annotated[str, typer.Argument(metavar="A", help=HELP_OF_A)],
-    b: Annotated[str, typer.Argument(metavar="B", help="What is compared with A, of the same form.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Run id or filter to compare with A.")],
     metric: _options.Metrics = None,
     curve: Annotated[
         list[str] | None,
         typer.Option(
             "--curve",
             metavar="NAME",
-            help="Overlay the curves of this metric or series, too (may be repeated).",
+            help="Also overlay the curves of this metric or series (may be repeated).",
             rich_help_panel=VALUES,
         ),
     ] = None,
@@ -35,8 +35,8 @@ def compare_two(
         str,
         typer.Option(
             "--kind",
-            help="The kind of runs: train or profile.",
-            show_default="what both sides have",
+            help="Kind of runs: train or profile.",
+            show_default="whichever both sides have",
             rich_help_panel=VALUES,
         ),
     ] = "",
@@ -45,7 +45,7 @@ def compare_two(
         typer.Option(
             "--format",
             metavar="FORMAT,...",
-            help="The files to write, with overlaid curves: md, latex, html, csv, json, parquet.",
+            help="Files to write, with overlaid curves: md, latex, html, csv, json, parquet.",
             show_default="none",
             rich_help_panel=FILES,
         ),
@@ -54,7 +54,7 @@ def compare_two(
     *,
     common: Common,
 ) -> int:
-    """Compare two runs, or two sets of runs pair by pair with equal seeds: settings, metrics, curves, costs.
+    """Compare two runs, or two sets of runs paired by seed: settings, metrics, curves, costs.
 
     Examples:
       normbench compare d322c4f1 5e81

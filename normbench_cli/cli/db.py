@@ -14,13 +14,13 @@ from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, print_json
 from normbench_cli.errors import EXIT_OK
 
-app = typer.Typer(help="Look after the results database.", no_args_is_help=True)
+app = typer.Typer(help="Manage the results database.", no_args_is_help=True)
 
 
 @app.command("upgrade", cls=Command)
 @common_options
 def upgrade(common: Common) -> int:
-    """Make the database, or bring it to the schema of this version after a backup.
+    """Create the database, or back it up and upgrade it to this version's schema.
 
     Examples:
       normbench db upgrade
@@ -45,12 +45,12 @@ def upgrade(common: Common) -> int:
 @common_options
 def backup(
     dest: Annotated[
-        Path | None, typer.Argument(help="A new file, or a folder.", show_default="beside the database")
+        Path | None, typer.Argument(help="New file, or a folder.", show_default="beside the database")
     ] = None,
     *,
     common: Common,
 ) -> int:
-    """Copy the database to a file, also while runs are being recorded.
+    """Copy the database to a file; safe while runs are being recorded.
 
     Examples:
       normbench db backup

@@ -1,4 +1,4 @@
-"""normbench db check: is the database sound, and mending it."""
+"""normbench db check: is the database sound, and its repair."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ WITH_NIGHTS = ("night_values", "night_decisions")  # what belongs to nights is c
 def check(
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="Mend what can be mended after a backup, and name what is lost."),
+        typer.Option("--repair", help="Back up, repair what can be repaired, and name what is lost."),
     ] = False,
     *,
     common: Common,
 ) -> int:
-    """Check the database: its file, every value of every row, lost rows, dead runs and nights, checkpoints without a
-    run; exit code 1 if it is damaged.
+    """Check the database file and every value in it; exit code 1 if it is damaged.
+
+    Also finds runs and nights whose process is gone, and checkpoints without a run.
 
     Examples:
       normbench db check
@@ -90,7 +91,7 @@ def show_repaired(repaired: Repaired, common: Common) -> int:
         return code
     if repaired.backup:
         echo(f"backup: {repaired.backup}")
-    print_some([*(f"mended: {line}" for line in repaired.done), *(f"lost: {line}" for line in repaired.lost)])
+    print_some([*(f"repaired: {line}" for line in repaired.done), *(f"lost: {line}" for line in repaired.lost)])
     if not (repaired.done or repaired.lost):
         echo("nothing to repair")
     print_some([f"problem: {problem}" for problem in repaired.health.problems])

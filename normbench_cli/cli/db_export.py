@@ -16,15 +16,19 @@ from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError
 
 @common_options
 def export(
-    dest: Annotated[Path, typer.Argument(help="A new folder.")],
-    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="csv, parquet or sqlite.")] = "csv",
-    series: Annotated[bool, typer.Option("--series", help="Also raw series.")] = False,
+    dest: Annotated[Path, typer.Argument(help="New folder.")],
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="File format: csv, parquet or sqlite.")
+    ] = "csv",
+    series: Annotated[bool, typer.Option("--series", help="Include raw series.")] = False,
     where: _options.Where = None,
     *,
     common: Common,
 ) -> int:
-    """Write every table as a file, and a manifest.json that says what they are; exit code 5 if something damaged was
-    left out. With --where: these runs alone, without nights. --format sqlite: one small file for `db merge`.
+    """Export every table to a file, with a manifest.json that describes them.
+
+    --where exports the matching runs, without nights; --format sqlite writes one small file for `db merge`.  Exit code
+    5: damaged rows were left out.
 
     Examples:
       normbench db export results --format parquet

@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 
 @common_options
 def merge(
-    others: Annotated[list[str], typer.Argument(metavar="OTHER...", help="Databases, or homes that have one.")],
+    others: Annotated[
+        list[str], typer.Argument(metavar="OTHER...", help="Databases, or home folders that contain one.")
+    ],
     with_checkpoints: Annotated[
         bool, typer.Option("--with-checkpoints", help="Also copy the runs/ folders beside each database.")
     ] = False,
     *,
     common: Common,
 ) -> int:
-    """Add the runs, nights and decisions of other databases, which stay as they are; exit code 5 if something damaged
-    was left out.
+    """Add the runs, nights and decisions of other databases to this one.
 
-    In any order the result is the same, and merging again adds nothing.
+    The other databases do not change.  The order of merges does not matter, and merging again adds nothing.  Exit code
+    5: damaged runs were left out.
 
     Examples:
       normbench db merge laptop.db server.db

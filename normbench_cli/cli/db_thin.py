@@ -16,18 +16,20 @@ from normbench_cli.errors import EXIT_OK
 @common_options
 def thin(
     older_than: Annotated[
-        str, typer.Option("--older-than", metavar="AGE", help="Runs that ended longer ago: 30d, 12h, 6w.")
+        str, typer.Option("--older-than", metavar="AGE", help="Only runs that ended longer ago: 30d, 12h, 6w.")
     ],
     every: Annotated[
-        int, typer.Option("--every", metavar="N", min=2, max=10_000, help="Keep one value of N consecutive ones.")
+        int, typer.Option("--every", metavar="N", min=2, max=10_000, help="Keep one of N consecutive values.")
     ] = 10,
     where: _options.Where = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be thinned, and change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be thinned.")] = False,
     *,
     common: Common,
 ) -> int:
-    """Thin the raw series (a value a step) of runs that ended long ago; values by epoch stay, and reports say so.
-    A series is thinned once. Runs that may be resumed keep theirs.
+    """Thin the raw series (one value per step) of runs that ended long ago.
+
+    Values per epoch stay, and reports mention the thinning.  A series is thinned once; runs that can still be resumed
+    are skipped.
 
     Examples:
       normbench db thin --older-than 30d

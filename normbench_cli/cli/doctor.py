@@ -9,7 +9,7 @@ from normbench_cli.errors import EXIT_ERROR, EXIT_OK
 
 @common_options
 def doctor(common: Common) -> int:
-    """Check device, versions, compiler, database and data, and say what to do about what does not work.
+    """Check device, versions, compiler, database and data, and suggest fixes.
 
     Examples:
       normbench doctor

@@ -33,9 +33,9 @@ def evaluate(
         typer.Option(
             "--attack",
             metavar="SPEC,...",
-            help="Attack the inputs: gaussian, bim:eps=0.03,steps=20, bim:eps=0.01/0.02/0.03 (several).",
+            help="Attacks: gaussian, bim:eps=0.03,steps=20, bim:eps=0.01/0.02/0.03 (three strengths).",
             autocompletion=completion(ATTACKS.choices),
-            rich_help_panel="What is measured",
+            rich_help_panel="What to score",
         ),
     ] = None,
     corruption: Annotated[
@@ -43,10 +43,10 @@ def evaluate(
         typer.Option(
             "--corruption",
             metavar="SPEC,...",
-            help="Corrupt the images: fog (at severities 1 to 5), gaussian_noise:severity=1/3/5, all (the fifteen of "
-            "CIFAR-10-C, generated), cifar10c or cifar100c (the published files).",
+            help="Corruptions: fog (severities 1 to 5), gaussian_noise:severity=1/3/5, all (the fifteen of CIFAR-10-C, "
+            "generated), cifar10c or cifar100c (the published files).",
             autocompletion=completion(lambda: ["all", *CORRUPTIONS.choices()]),
-            rich_help_panel="What is measured",
+            rich_help_panel="What to score",
         ),
     ] = None,
     prune: Annotated[
@@ -54,10 +54,10 @@ def evaluate(
         typer.Option(
             "--prune",
             metavar="SPEC,...",
-            help="Prune channels, without training again: gamma:keep=0.9/0.5 (those with the largest |gamma| stay), "
-            "alive (by what gamma and beta leave of the activation), random. Without keep: nine shares.",
+            help="Channel pruning without fine-tuning: gamma:keep=0.9/0.5 (keep those with the largest |gamma|), alive "
+            "(those of which gamma and beta leave most of the activation), random. Without keep: nine shares.",
             autocompletion=completion(lambda: list(CRITERIA)),
-            rich_help_panel="What is measured",
+            rich_help_panel="What to score",
         ),
     ] = None,
     force: _options.OtherData = False,
@@ -66,8 +66,7 @@ def evaluate(
     settings: Settings,
     common: Common,
 ) -> int:
-    """Score a finished run's checkpoint on the test set, clean, attacked, corrupted and pruned, and record
-    the scores.
+    """Score checkpoints of finished runs on the test set (clean, attacked, corrupted, pruned), and record the scores.
 
     Examples:
       normbench eval d322c4f1 --attack gaussian --attack bim:eps=0.01/0.03

@@ -31,12 +31,13 @@ def list_components(
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help=", ".join([*REGISTRIES, *NO_COMPONENTS]) + ".", autocompletion=kinds)
     ],
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print each component's documentation.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print the full documentation of each component.")
+    ] = False,
     *,
     common: Common,
 ) -> int:
-    """List the components of a kind, each with its summary and its paper; or suites, recipes, and the packages that
-    --allow has allowed.
+    """List components of a kind with summary and paper; also suites, recipes, and packages trusted by --allow.
 
     Examples:
       normbench list norms

@@ -26,7 +26,7 @@ EXPERIMENTS, RESULTS, PROGRAM = "Experiments", "Results", "About normbench"
 
 app = typer.Typer(
     name="normbench",
-    help="A benchmark for normalization layers: train, measure and compare them, and keep the results.",
+    help="A benchmark for normalization layers: train, measure and compare them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -42,7 +42,7 @@ def show_version(wanted: bool) -> None:
 def normbench(
     version: bool = typer.Option(False, "--version", callback=show_version, is_eager=True, help="Show the version."),
 ) -> None:
-    """A benchmark for normalization layers: train, measure and compare them, and keep the results."""
+    """A benchmark for normalization layers: train, measure and compare them."""
 
 
 app.command("train", cls=Command, rich_help_panel=EXPERIMENTS)(train.train)

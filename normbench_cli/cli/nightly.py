@@ -9,7 +9,7 @@ import typer
 from normbench_cli import nightly
 from normbench_cli.cli import _nightly_night, _options, nightly_bisect, nightly_decisions
 from normbench_cli.cli._executors import executor_options
-from normbench_cli.cli._help import Command
+from normbench_cli.cli._help import Command, Group
 from normbench_cli.cli._options import Common, Settings, common_options, completion, config_options, words_of
 from normbench_cli.cli.reproduce import parse_duration
 from normbench_cli.errors import EXIT_OK, UsageError
@@ -17,8 +17,8 @@ from normbench_cli.experiments.distributed.rank import check_executor
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.registry.trust import allow_packages
 
-app = typer.Typer(help="Measure a suite every night, and find regressions.", invoke_without_command=True)
-HOW_LONG, WHAT = "How long", "What is measured"
+app = typer.Typer(cls=Group, help="Measure a suite every night and find regressions.", invoke_without_command=True)
+HOW_LONG, WHAT = "Duration", "What to measure"
 EXAMPLES = (
     "Examples:\n  normbench nightly --suite canary --budget 4h\n  normbench nightly --suite mine.toml --out pages"
 )
@@ -35,7 +35,7 @@ def night(
         typer.Option(
             "--suite",
             metavar="NAME|FILE",
-            help="A built-in suite (canary), or a file of your own (mine.toml).",
+            help="A built-in suite (canary), or your own file (mine.toml).",
             rich_help_panel=WHAT,
             autocompletion=completion(lambda: nightly.suite.suite_names()),
         ),
@@ -45,7 +45,7 @@ def night(
         typer.Option(
             "--budget",
             metavar="TIME",
-            help="Wall-clock time that is kept: 90s, 30m, 4h; cells that do not fit have their turn next night.",
+            help="Wall-clock limit: 90s, 30m, 4h; cells that do not fit come first the next night.",
             show_default="as long as it takes",
             rich_help_panel=HOW_LONG,
         ),
@@ -60,10 +60,10 @@ def night(
     choice: Choice | None,
     common: Common,
 ) -> int:
-    """Measure a suite, compare it with the nights before, and write a page: what cron calls.
+    """Measure a suite, compare it with previous nights, and write a report page; made for cron.
 
-    What leaves its band is measured again at once, and only what is confirmed is a regression (exit code 3).  One line
-    on stdout says what came of it; with --quiet, only if something is wrong.
+    A value outside its band is measured again at once; only confirmed changes are regressions (exit code 3).  The
+    verdict is one line on stdout, with --quiet only if something is wrong.
     """
     if context.invoked_subcommand is not None:
         refuse_options(context)

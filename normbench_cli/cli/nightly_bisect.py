@@ -25,31 +25,29 @@ if TYPE_CHECKING:
 def bisect(
     measurement: Annotated[
         str | None,
-        typer.Argument(
-            help="A measurement by name: a cell and a metric, in quotes.", show_default="the last night's regression"
-        ),
+        typer.Argument(help="Measurement to bisect: 'CELL METRIC', in quotes.", show_default="last night's regression"),
     ] = None,
     good: Annotated[
         str | None,
-        typer.Option("--good", metavar="REV", help="A commit before the change.", show_default="by the last night"),
+        typer.Option("--good", metavar="REV", help="A commit before the change.", show_default="from the last night"),
     ] = None,
     bad: Annotated[
         str | None,
-        typer.Option("--bad", metavar="REV", help="A commit after the change.", show_default="by the last night"),
+        typer.Option("--bad", metavar="REV", help="A commit after the change.", show_default="from the last night"),
     ] = None,
     repo: Annotated[
-        Path, typer.Option("--repo", metavar="DIR", help="The checkout: of normbench, or of a package of your own.")
+        Path, typer.Option("--repo", metavar="DIR", help="Git checkout of normbench, or of your own package.")
     ] = Path(),
     suite: Suite = "canary",
     allow: _options.Allow = None,
     *,
     common: Common,
 ) -> int:
-    """Measure commits against each other until the first slow one is found.
+    """Find the first commit that changed a measurement, by measuring commits against each other.
 
-    The good and the bad end are measured in turns until their difference is certain, and every commit between them in
-    turns with both.  Each has its own process and a copy of its files; the checkout and the database do not change.
-    Exit code 4: the ends do not differ; 5: commits could not be measured, and several are left.
+    Good and bad are measured alternately until their difference is certain; every commit in between is measured against
+    both.  Each commit runs in its own process on a copy of its files; your checkout and database do not change.  Exit
+    code 4: good and bad do not differ; 5: several candidates remain because some commits could not be measured.
 
     Examples:
       normbench nightly bisect

@@ -24,25 +24,23 @@ LONGEST = 3650  # days
 
 Measurements = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="MEASUREMENT", help="Measurements by name, a cell and a metric in quotes; with * for several."
-    ),
+    typer.Argument(metavar="MEASUREMENT", help="Measurements: 'CELL METRIC', in quotes; * matches several."),
 ]
-Reason = Annotated[str, typer.Option("--reason", help="Why; it is recorded and shown.", show_default=False)]
-Listed = Annotated[bool, typer.Option("--list", help="List what is in force, and decide nothing.")]
+Reason = Annotated[str, typer.Option("--reason", help="Reason, recorded and shown on the pages.", show_default=False)]
+Listed = Annotated[bool, typer.Option("--list", help="List current decisions.")]
 
 
 @common_options
 def accept(
     measurements: Measurements = None,
-    everything: Annotated[bool, typer.Option("--all", help="All that regressed in the last night.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Everything that regressed in the last night.")] = False,
     since: Annotated[
         str | None,
         typer.Option(
             "--since",
             metavar="DAY",
-            help="The first day that counts.",
-            show_default="where the present level began, else the last night",
+            help="First day of the new baseline.",
+            show_default="start of the current level, else the last night",
         ),
     ] = None,
     suite: Suite = "canary",
@@ -51,7 +49,7 @@ def accept(
     *,
     common: Common,
 ) -> int:
-    """Accept a new baseline: earlier nights no longer count for these measurements.
+    """Accept the current level of measurements as their new baseline; earlier nights no longer count.
 
     Examples:
       normbench nightly accept "train/mlp/popnorm test/accuracy" --reason "new default"
@@ -60,7 +58,7 @@ def accept(
     if listed:
         return list_decisions("accept", suite, common)
     if everything == bool(measurements):
-        raise UsageError("it is not said which baselines are meant", "name measurements, or give --all")
+        raise UsageError("no measurement is named", "name measurements, or give --all")
     use_case = nightly.accept_and_mute
     with store.Store.open(common.db, create=False) as opened:
         first = parse_day(since, "--since") if since else None
@@ -92,7 +90,7 @@ def mute(
         typer.Option(
             "--until",
             metavar="DAY",
-            help="The first day on which they count again, or in how many days: 2026-12-01, 14d; `today` ends a mute.",
+            help="When the mute ends: 2026-12-01, 14d; `today` ends it now.",
             show_default=False,
         ),
     ] = "",
@@ -102,7 +100,7 @@ def mute(
     *,
     common: Common,
 ) -> int:
-    """Mute measurements until a day: they are measured and shown, and change no verdict.
+    """Mute measurements until a day: they are still measured and shown, but do not affect the verdict.
 
     Examples:
       normbench nightly mute "profile/layers/*" --until 14d --reason "driver update"
@@ -111,7 +109,7 @@ def mute(
     if listed:
         return list_decisions("mute", suite, common)
     if not measurements or not until:
-        raise UsageError("it is not said what is muted until when", "name measurements and a day with --until")
+        raise UsageError("a mute needs measurements and an end", "name measurements, and a day with --until")
     today = date.today()
     last = parse_day(until, "--until", today)
     with store.Store.open(common.db, create=False) as opened:

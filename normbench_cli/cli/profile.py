@@ -18,12 +18,12 @@ from normbench_cli.registry.spec import split_list
 DEFAULT_NORM = "popnorm"
 SHAPES = ["128x64x32x32", "128x128x16x16", "128x256x8x8", "128x512x4x4"]
 PANELS = {
-    "What is measured": ("norm", "act", "model", "data", "batch_size"),
+    "What to measure": ("norm", "act", "model", "data", "batch_size"),
     "Device and speed": (
         *("device", "amp", "tf32", "compile", "compile_mode", "channels_last", "cudnn_benchmark", "deterministic"),
     ),
 }
-WHAT, LAYERS, HOW_LONG = "What is measured", "Layers", "How long"
+WHAT, LAYERS, HOW_LONG = "What to measure", "Layers", "Duration"
 
 
 @config_options(PANELS, several=("norm",), defaults={"norm": DEFAULT_NORM})
@@ -37,8 +37,8 @@ def profile(
         typer.Option(
             "--only",
             metavar="layers|model|both",
-            help="Measure layers, the training step of the model, or both.",
-            show_default="both; layers if shapes are given",
+            help="Time single layers, training steps of the model, or both.",
+            show_default="both; layers with --shape, --preset or --shapes-of",
             rich_help_panel=WHAT,
         ),
     ] = None,
@@ -47,7 +47,7 @@ def profile(
         typer.Option(
             "--shape",
             metavar="NxCxHxW",
-            help="Shape of a layer's input; NxC: nodes of graphs (may be repeated).",
+            help="Input shape of the layers; NxC for graph nodes (may be repeated).",
             show_default=", ".join(SHAPES),
             rich_help_panel=LAYERS,
         ),
@@ -57,7 +57,7 @@ def profile(
         typer.Option(
             "--preset",
             metavar="NAME",
-            help="The shapes of a network's norms, with a total: resnet18-cifar, vgg16-cifar, resnet50-imagenet, gcn.",
+            help="All norm shapes of a network, with a total: resnet18-cifar, vgg16-cifar, resnet50-imagenet, gcn.",
             rich_help_panel=LAYERS,
         ),
     ] = None,
@@ -66,14 +66,17 @@ def profile(
         typer.Option(
             "--shapes-of",
             metavar="MODEL",
-            help="The same of any model on --data, or on images of a size: resnet18@3x32x32.",
+            help="All norm shapes of any model, on --data or on images of a size: resnet18@3x32x32.",
             rich_help_panel=LAYERS,
         ),
     ] = None,
     dtype: Annotated[
         str,
         typer.Option(
-            "--dtype", metavar="TYPE,...", help="float32, float64, bfloat16, float16.", rich_help_panel=LAYERS
+            "--dtype",
+            metavar="TYPE,...",
+            help="Data types: float32, float64, bfloat16, float16.",
+            rich_help_panel=LAYERS,
         ),
     ] = "float32",
     memory_format: Annotated[
@@ -81,8 +84,8 @@ def profile(
         typer.Option(
             "--memory-format",
             metavar="FORMAT,...",
-            help="contiguous, channels_last.",
-            show_default="contiguous, or what --channels-last says",
+            help="Memory formats: contiguous, channels_last.",
+            show_default="contiguous, or as --channels-last",
             rich_help_panel=LAYERS,
         ),
     ] = None,
@@ -91,8 +94,8 @@ def profile(
         typer.Option(
             "--call",
             metavar="HOW,...",
-            help="layer: as it is, with what it compiles itself; eager: nothing compiled; compiled: in torch.compile; "
-            "reduce-overhead: with CUDA graphs.",
+            help="How layers are called: layer (as is, with its own compiled kernels), eager (nothing compiled), "
+            "compiled (in torch.compile), reduce-overhead (with CUDA graphs).",
             rich_help_panel=LAYERS,
         ),
     ] = "layer",
@@ -101,7 +104,7 @@ def profile(
         typer.Option(
             "--pass",
             metavar="PASS,...",
-            help="both (forward and backward), forward, backward, eval.",
+            help="Passes to time: both (forward and backward), forward, backward, eval.",
             rich_help_panel=LAYERS,
         ),
     ] = "both",
@@ -115,7 +118,7 @@ def profile(
             "--rounds",
             metavar="N",
             min=5,
-            help="At least so many rounds; each candidate runs once in each round.",
+            help="Minimum number of rounds; each candidate runs once per round.",
             rich_help_panel=HOW_LONG,
         ),
     ] = 20,
@@ -124,7 +127,7 @@ def profile(
         typer.Option(
             "--precision",
             metavar="FRACTION",
-            help="Further rounds until every ratio to batchnorm is known to this fraction.",
+            help="Add rounds until the interval of every ratio to batchnorm is this narrow.",
             rich_help_panel=HOW_LONG,
         ),
     ] = "5%",
@@ -133,7 +136,7 @@ def profile(
         typer.Option(
             "--budget",
             metavar="TIME",
-            help="The least rounds are always made; further ones until the command has taken so long.",
+            help="Stop adding rounds after this time; the minimum number is always run.",
             rich_help_panel=HOW_LONG,
         ),
     ] = "45s",
@@ -142,10 +145,10 @@ def profile(
     more: MoreOptions,
     common: Common,
 ) -> int:
-    """Measure time and memory of norms against `none` and `batchnorm`.
+    """Measure the time and memory of norms relative to `none` and `batchnorm`.
 
-    Every candidate is warmed up, then runs once in each round, in random order.  Ratios are medians of the rounds'
-    own ratios, with a bootstrap 95 % interval.  The raw samples are recorded.
+    After a warm-up every candidate runs once per round, in random order.  Ratios are medians over the rounds, with a
+    bootstrap 95 % interval.  The raw samples are recorded.
 
     Examples:
       normbench profile --norm popnorm,torch.nn:BatchNorm2d --preset resnet18-cifar

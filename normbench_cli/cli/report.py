@@ -14,7 +14,7 @@ from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import hint, print_json
 from normbench_cli.errors import EXIT_OK
 
-RUNS, VALUES, FILES = "Which runs", _options.VALUES_PANEL, _options.FILES_PANEL
+RUNS, VALUES, FILES = "Filters", _options.VALUES_PANEL, _options.FILES_PANEL
 Names = list[str] | None
 
 
@@ -23,7 +23,7 @@ def report(
     where: _options.Where = None,
     tag: _options.Tag = None,
     kind: Annotated[
-        str, typer.Option("--kind", help="The kind of runs: train or profile.", rich_help_panel=RUNS)
+        str, typer.Option("--kind", help="Kind of runs: train or profile.", rich_help_panel=RUNS)
     ] = "train",
     metric: _options.Metrics = None,
     by: Annotated[
@@ -31,8 +31,8 @@ def report(
         typer.Option(
             "--by",
             metavar="SETTING,...",
-            help="Group the runs by these settings.",
-            show_default="the settings that vary, without the seed",
+            help="Group runs by these settings.",
+            show_default="settings that vary, except the seed",
             rich_help_panel=VALUES,
         ),
     ] = None,
@@ -41,7 +41,7 @@ def report(
         typer.Option(
             "--across",
             metavar="SETTING,...",
-            help="Make a column of each value of these settings, such as data; of profiles: date, host, torch, ...",
+            help="One column per value of these settings, such as data; for profiles: date, host, torch, ...",
             rich_help_panel=VALUES,
         ),
     ] = None,
@@ -50,7 +50,7 @@ def report(
         typer.Option(
             "--baseline",
             metavar="VALUE",
-            help="Compare each group with this one, paired by seed: batchnorm, or norm=batchnorm.",
+            help="Compare every group with this one, paired by seed: batchnorm, or norm=batchnorm.",
             rich_help_panel=VALUES,
         ),
     ] = "",
@@ -58,7 +58,7 @@ def report(
         bool | None,
         typer.Option(
             "--test/--no-test",
-            help="Underline what a paired test cannot tell from the best.",
+            help="Underline groups that a paired test cannot tell from the best.",
             show_default="with --across or --baseline",
             rich_help_panel=VALUES,
         ),
@@ -68,18 +68,19 @@ def report(
         typer.Option(
             "--sort",
             metavar="NAME",
-            help="Sort the rows by a metric or setting; with a minus before it, descending.",
+            help="Sort rows by a metric or setting; -NAME sorts in descending order.",
             rich_help_panel=VALUES,
         ),
     ] = "",
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=0, help="Show at most N rows; 0: all.", rich_help_panel=VALUES)
+        int,
+        typer.Option("--limit", metavar="N", min=0, help="Show at most N rows; 0 shows all.", rich_help_panel=VALUES),
     ] = 0,
     at: Annotated[
         str,
         typer.Option(
             "--at",
-            help="A point of each run's schedule: 50%, or 'epoch 10'.",
+            help="Take values at this point of each run: 50%, or 'epoch 10'.",
             show_default="the end",
             rich_help_panel=VALUES,
         ),
@@ -89,7 +90,7 @@ def report(
         typer.Option(
             "--target",
             metavar="METRIC=SCORE",
-            help="Steps and seconds until a score is reached, like test/accuracy=0.9, with a test and a plot.",
+            help="Report steps and seconds to reach a score, such as test/accuracy=0.9, with a test and a plot.",
             rich_help_panel=VALUES,
         ),
     ] = "",
@@ -98,7 +99,7 @@ def report(
         typer.Option(
             "--curve",
             metavar="NAME,...",
-            help="Plot a metric over time, like train/loss (may be repeated).",
+            help="Plot a metric over training, such as train/loss (may be repeated).",
             rich_help_panel=FILES,
         ),
     ] = None,
@@ -107,7 +108,7 @@ def report(
         typer.Option(
             "--plot",
             metavar="KIND",
-            help="Plot curve, pareto, strength, ratios, critical_difference, trend, bars or convergence.",
+            help="Draw a plot: curve, pareto, strength, ratios, critical_difference, trend, bars, convergence.",
             rich_help_panel=FILES,
         ),
     ] = None,
@@ -118,14 +119,14 @@ def report(
         typer.Option(
             "--to",
             metavar="TOOL FOLDER",
-            help="Write the runs with their curves for tensorboard, wandb or mlflow, offline.",
+            help="Export the runs and their curves to tensorboard, wandb or mlflow (offline).",
             rich_help_panel=FILES,
         ),
     ] = None,
     *,
     common: Common,
 ) -> int:
-    """Compare recorded runs, grouped by the settings that vary: mean ± sd (n) over the seeds.
+    """Compare recorded runs, grouped by the settings that vary: mean ± sd (n) over seeds.
 
     Examples:
       normbench report --by norm,act --across data --baseline batchnorm --where 'seed<10' --format latex

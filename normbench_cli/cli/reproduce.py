@@ -16,7 +16,7 @@ from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.registry.trust import allow_packages
 from normbench_cli.seeds import parse_seeds
 
-RUNS = "Which runs"
+RUNS = "Runs"
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -28,8 +28,8 @@ def reproduce(
         list[str],
         typer.Argument(
             metavar="SUITE...",
-            help="Suites of `normbench list suites`, a paper's name, all, or files of your own (mine.toml): suites "
-            "or experiments.",
+            help="Suites (see `normbench list suites`), the name of a paper, all, or your own suite or experiment "
+            "files (mine.toml).",
             autocompletion=completion(lambda: ["all", *catalog.names()]),
         ),
     ],
@@ -38,8 +38,8 @@ def reproduce(
         typer.Option(
             "--scale",
             metavar="smoke|short|full",
-            help="full: the paper's protocol; short: its grid on shortened schedules and at most three seeds; smoke: "
-            "every cell in seconds on stand-in data.",
+            help="full: the paper's protocol; short: shorter schedules and at most three seeds; smoke: every cell in "
+            "seconds on stand-in data.",
             rich_help_panel=RUNS,
         ),
     ] = "short",
@@ -48,7 +48,7 @@ def reproduce(
         typer.Option(
             "--budget",
             metavar="TIME",
-            help="About how long the runs of --scale short may take: 90s, 30m, 2h.",
+            help="Approximate time for --scale short: 90s, 30m, 2h.",
             show_default="1h",
             rich_help_panel=RUNS,
         ),
@@ -56,15 +56,19 @@ def reproduce(
     seeds: Annotated[
         list[str] | None,
         typer.Option(
-            "--seeds", "--seed", metavar="SEEDS", help="In place of the suite's: 3, 0-9.", rich_help_panel=RUNS
+            "--seeds",
+            "--seed",
+            metavar="SEEDS",
+            help="Seeds to use instead of the suite's: 3, 0-9.",
+            rich_help_panel=RUNS,
         ),
     ] = None,
     allow: _options.Allow = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would run and about how long.", rich_help_panel=RUNS)
+        bool, typer.Option("--dry-run", help="Show what would run and for how long.", rich_help_panel=RUNS)
     ] = False,
     no_run: Annotated[
-        bool, typer.Option("--no-run", help="Run nothing: compare and judge what is recorded.", rich_help_panel=RUNS)
+        bool, typer.Option("--no-run", help="Only compare and judge recorded runs.", rich_help_panel=RUNS)
     ] = False,
     form: _options.Format = None,
     out: _options.Out = _options.REPORTS,
@@ -73,9 +77,9 @@ def reproduce(
     choice: Choice | None,
     common: Common,
 ) -> int:
-    """Run a paper's tables and figures, compare them with the published numbers, and judge the paper's claims.
+    """Reproduce a paper's tables and figures: compare the results with the published numbers and judge the claims.
 
-    What is recorded is not run again, so the command goes on where it stopped.
+    Recorded runs are not repeated, so the same command continues where it stopped.
 
     Examples:
       normbench reproduce augnorm-graph/table2 --scale full

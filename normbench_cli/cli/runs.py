@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 EPOCHS_SHOWN = 8
 
-app = typer.Typer(help="Look after recorded runs.", no_args_is_help=True)
+app = typer.Typer(help="List, show and remove recorded runs.", no_args_is_help=True)
 
 
 @app.command("list", cls=Command)
@@ -38,7 +38,7 @@ def list_runs(
     status: Annotated[
         str | None,
         typer.Option(
-            "--status", "--state", help=f"Only runs that are {', '.join(STATUSES)}.", rich_help_panel="Which runs"
+            "--status", "--state", help=f"Only runs with this status: {', '.join(STATUSES)}.", rich_help_panel="Filters"
         ),
     ] = None,
     tag: _options.Tag = None,
@@ -46,7 +46,7 @@ def list_runs(
     limit: Annotated[
         int,
         typer.Option(
-            "--limit", metavar="N", min=0, help="List at most this many runs; 0: all.", rich_help_panel="Which runs"
+            "--limit", metavar="N", min=0, help="List at most this many runs; 0 lists all.", rich_help_panel="Filters"
         ),
     ] = 30,
     *,
@@ -113,7 +113,7 @@ def row_of(row: Mapping[Any, Any], accuracy: float | None) -> dict[str, str]:
 @app.command("show", cls=Command)
 @common_options
 def show_run(run: _options.RunId, *, common: Common) -> int:
-    """Show everything recorded of a run: settings, what it was made of, environment, last metrics, metrics by epoch.
+    """Show everything recorded about a run: settings, components, environment, last metrics, metrics by epoch.
 
     Examples:
       normbench runs show d322c4f1

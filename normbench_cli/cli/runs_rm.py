@@ -26,33 +26,37 @@ BEST_BY = "test/accuracy"
 
 @common_options
 def remove(
-    runs: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="Runs, by id or its beginning.")] = None,
+    runs: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUN]...", help="Run ids, or unique prefixes of them.")
+    ] = None,
     older_than: Annotated[
         str | None,
         typer.Option(
-            "--older-than", metavar="AGE", help="Runs that ended longer ago: 90d, 12h, 6w.", rich_help_panel=BY_AGE
+            "--older-than", metavar="AGE", help="Only runs that ended longer ago: 90d, 12h, 6w.", rich_help_panel=BY_AGE
         ),
     ] = None,
     keep_best: Annotated[
         bool,
         typer.Option(
             "--keep-best",
-            help="Keep the best finished run of each configuration (settings without the seed).",
+            help="Keep the best finished run of each configuration (all settings but the seed).",
             rich_help_panel=BY_AGE,
         ),
     ] = False,
     metric: Annotated[
         str | None,
-        typer.Option("--metric", metavar="NAME", help="What is best.", show_default=BEST_BY, rich_help_panel=BY_AGE),
+        typer.Option(
+            "--metric", metavar="NAME", help="Metric for --keep-best.", show_default=BEST_BY, rich_help_panel=BY_AGE
+        ),
     ] = None,
     where: _options.Where = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be removed, and remove nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be removed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Also remove runs that are running or damaged.")] = False,
     *,
     common: Common,
 ) -> int:
-    """Remove runs: their rows in the database and their folders with checkpoints. What nights measured is kept.
+    """Remove runs: their database rows and checkpoint folders. Nightly measurements are kept.
 
     Examples:
       normbench runs rm d322 5e81 --yes

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from normbench_cli.experiments.result import RunResult
 
 PANELS = {
-    "What is trained": (*GRID_FIELDS, "recipe"),
-    "How long": ("epochs", "iterations", "folds"),
-    "How it learns": ("batch_size", "lr", "momentum", "weight_decay", "schedule", "seed"),
+    "What to train": (*GRID_FIELDS, "recipe"),
+    "Duration": ("epochs", "iterations", "folds"),
+    "Optimization": ("batch_size", "lr", "momentum", "weight_decay", "schedule", "seed"),
     "Device and speed": (
         *("device", "amp", "tf32", "compile", "compile_mode", "channels_last"),
         *("cudnn_benchmark", "deterministic", "workers", "nproc", "sync_norm"),
@@ -40,7 +40,7 @@ PANELS = {
     "Labels": ("tag", "note"),
 }
 OTHER_FIELDS = [name for name in FIELDS if not any(name in names for names in PANELS.values())]
-WHICH_RUNS = "Which runs"
+RUNS = "Runs"
 
 
 @config_options(PANELS, several=tuple(SEVERAL))
@@ -49,7 +49,7 @@ WHICH_RUNS = "Which runs"
 def train(
     experiment: Annotated[
         str | None,
-        typer.Argument(metavar="FILE", help="An experiment file (.toml); options override what it says."),
+        typer.Argument(metavar="FILE", help="Experiment file (.toml); options override its settings."),
     ] = None,
     *,
     settings: Settings,
@@ -58,8 +58,8 @@ def train(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help=f"Set another field of the configuration: {', '.join(OTHER_FIELDS)} (may be repeated).",
-            rich_help_panel="How it learns",
+            help=f"Set any other setting: {', '.join(OTHER_FIELDS)} (may be repeated).",
+            rich_help_panel="Optimization",
         ),
     ] = None,
     zip_: Annotated[
@@ -67,8 +67,8 @@ def train(
         typer.Option(
             "--zip",
             metavar="NAME,NAME",
-            help="Settings whose values advance together instead of being crossed: lr,batch_size (may be repeated).",
-            rich_help_panel=WHICH_RUNS,
+            help="Vary these settings together instead of crossing them: lr,batch_size (may be repeated).",
+            rich_help_panel=RUNS,
         ),
     ] = None,
     save: Annotated[
@@ -76,34 +76,37 @@ def train(
         typer.Option(
             "--save",
             metavar="FILE",
-            help="Write all this as an experiment file, and train nothing.",
-            rich_help_panel=WHICH_RUNS,
+            help="Save these settings as an experiment file instead of training.",
+            rich_help_panel=RUNS,
         ),
     ] = None,
     resume: Annotated[
         str | None,
-        typer.Option("--resume", metavar="RUN", help="Continue a run that ended early.", rich_help_panel=WHICH_RUNS),
+        typer.Option("--resume", metavar="RUN", help="Continue an interrupted or failed run.", rich_help_panel=RUNS),
     ] = None,
     force: _options.OtherData = False,
     allow: _options.Allow = None,
     rerun: Annotated[
-        bool, typer.Option("--rerun", help="Train the finished cells of a grid again.", rich_help_panel=WHICH_RUNS)
+        bool,
+        typer.Option(
+            "--rerun", help="Train the cells of a grid again even if they are finished.", rich_help_panel=RUNS
+        ),
     ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
             "--dry-run",
-            help="Print the configurations, their norm layers and an estimate of the cost; train and record nothing.",
-            rich_help_panel=WHICH_RUNS,
+            help="Print the configurations, their norm layers and an estimate of the cost, without training.",
+            rich_help_panel=RUNS,
         ),
     ] = False,
     choice: Choice | None,
     common: Common,
 ) -> int:
-    """Train one run, or a grid of runs, and record them.
+    """Train one run or a grid of runs, and record them.
 
-    Several values of a setting (repeated, separated by commas, or a range: 1.1..1.9/5, log:0.01..1/7) make a grid.
-    The cells of a grid that are finished are skipped; a single run is always trained.
+    Several values of a setting (a repeated option, a comma-separated list, or a range such as 1.1..1.9/5 or
+    log:0.01..1/7) make a grid.  Cells of a grid that have finished before are skipped; a single run is always trained.
 
     Examples:
       normbench train --norm augnorm:phi=1.1..1.9/5 --act sigmoid

@@ -18,13 +18,13 @@ from normbench_cli.experiments.tuning.words import make_request
 from normbench_cli.registry.trust import allow_packages
 
 PANELS = {
-    "Who is tuned": (*GRID_FIELDS, "recipe"),
-    "How long": ("epochs", "iterations"),
-    "How it learns": ("batch_size", "lr", "momentum", "weight_decay", "schedule"),
+    "What to tune": (*GRID_FIELDS, "recipe"),
+    "Duration": ("epochs", "iterations"),
+    "Optimization": ("batch_size", "lr", "momentum", "weight_decay", "schedule"),
     "Device and speed": ("device", "amp", "compile", "channels_last", "workers"),
     "Labels": ("tag",),
 }
-SEARCH, FINAL, WHICH = "The search", "The final runs", "Which runs"
+SEARCH, FINAL, WHICH = "Search", "Final runs", "Runs"
 
 
 @config_options(PANELS, several=GRID_FIELDS)
@@ -36,20 +36,20 @@ def tune(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Set another field of the configuration (may be repeated).",
-            rich_help_panel="How it learns",
+            help="Set any other setting (may be repeated).",
+            rich_help_panel="Optimization",
         ),
     ] = None,
     tuning: Annotated[
-        str | None, typer.Argument(metavar="TUNING", help="A recorded tuning, by its id: to continue or to report.")
+        str | None, typer.Argument(metavar="TUNING", help="Id of a recorded tuning to continue or report.")
     ] = None,
     over: Annotated[
         list[str] | None,
         typer.Option(
             "--over",
             metavar="KEY=RANGE",
-            help="Search this setting, or this parameter of a component, in this range: lr=log:0.001..1 or "
-            "augnorm:phi=1.1..1.9 (may be repeated).",
+            help="Search a setting or a component's parameter in this range: lr=log:0.001..1, augnorm:phi=1.1..1.9 "
+            "(may be repeated).",
             show_default=" ".join(USUAL),
             rich_help_panel=SEARCH,
         ),
@@ -59,31 +59,32 @@ def tune(
         typer.Option(
             "--budget",
             metavar="N|TIME",
-            help="What every contender may use: trials, or time of training steps like 10min.",
+            help="Budget of each contender: a number of trials, or training time such as 10min.",
             rich_help_panel=SEARCH,
         ),
     ] = "12",
     sampler: Annotated[
-        str, typer.Option("--sampler", help=f"How values are chosen: {', '.join(SAMPLERS)}.", rich_help_panel=SEARCH)
+        str, typer.Option("--sampler", help=f"Sampler: {', '.join(SAMPLERS)}.", rich_help_panel=SEARCH)
     ] = "quasi-random",
     pruner: Annotated[
         str,
-        typer.Option("--pruner", help=f"Stop bad trials early: {', '.join(PRUNERS)}.", rich_help_panel=SEARCH),
+        typer.Option(
+            "--pruner", help=f"Pruner that stops bad trials early: {', '.join(PRUNERS)}.", rich_help_panel=SEARCH
+        ),
     ] = "none",
     metric: Annotated[
-        str, typer.Option("--metric", "-m", help="The accuracy that decides.", rich_help_panel=SEARCH)
+        str,
+        typer.Option("--metric", "-m", help="Validation metric that selects the best trial.", rich_help_panel=SEARCH),
     ] = "validation/accuracy",
     validation: Annotated[
         float,
         typer.Option(
             "--validation",
-            help="Fraction of the training set that trials hold out, where the data have no validation set.",
+            help="Fraction of the training set held out for validation, if the data set has no validation split.",
             rich_help_panel=SEARCH,
         ),
     ] = 0.2,
-    trial_seed: Annotated[
-        int, typer.Option("--trial-seed", help="The seed of all trials.", rich_help_panel=SEARCH)
-    ] = 1000,
+    trial_seed: Annotated[int, typer.Option("--trial-seed", help="Seed of all trials.", rich_help_panel=SEARCH)] = 1000,
     seeds: Annotated[
         list[str] | None,
         typer.Option(
@@ -97,7 +98,9 @@ def tune(
     ] = None,
     report: Annotated[
         bool,
-        typer.Option("--report", help="Train nothing; report a tuning, by default the newest.", rich_help_panel=WHICH),
+        typer.Option(
+            "--report", help="Report a tuning, by default the newest, without training.", rich_help_panel=WHICH
+        ),
     ] = False,
     allow: _options.Allow = None,
     form: _options.Format = None,
@@ -105,10 +108,10 @@ def tune(
     *,
     common: Common,
 ) -> int:
-    """Tune every contender with an equal budget, and test the chosen settings on fresh seeds.
+    """Tune every contender with an equal budget, then test the chosen settings on fresh seeds.
 
-    Trials hold out a validation set and never score the test set; each final run scores it once.  What is recorded is
-    not trained again, so the same command continues a tuning that was interrupted.
+    Trials are scored on a held-out validation set, never on the test set; each final run scores the test set once.
+    Recorded trials are not repeated, so the same command continues an interrupted tuning.
 
     Examples:
       normbench tune --norm batchnorm,popnorm --act sigmoid --model mlp --budget 12
