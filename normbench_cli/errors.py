@@ -1,4 +1,4 @@
-"""Errors that a user can mend, each in one line: what happened and what to do; and the program's exit codes."""
+"""Errors that a user can fix, each in one line: what happened and what to do; and the program's exit codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXIT_INTERRUPTED = 130
 
 
 class NormbenchError(Exception):
-    """Something that the user can mend: `what` happened and what to `do` about it, in one line."""
+    """Something that the user can fix: `what` happened and what to `do` about it, in one line."""
 
     exit_code = EXIT_ERROR
 

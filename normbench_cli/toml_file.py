@@ -70,4 +70,4 @@ def read_toml(path: Path, what: str) -> TomlFile:
     except OSError as error:
         raise NormbenchError(f"{path} cannot be read: {error.strerror}", f"give the path of {what}") from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not TOML: {str(error) or type(error).__name__}", "mend that line") from error
+        raise UsageError(f"{path} is not TOML: {str(error) or type(error).__name__}", "fix that line") from error

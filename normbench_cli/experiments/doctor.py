@@ -102,7 +102,7 @@ def check_fast_paths() -> Finding:
     """Try every fast path; a fallback computes the same, so none is an error."""
     fallbacks = fast_paths.fallbacks()
     if fallbacks:
-        return Finding(True, "; ".join(fallbacks), "works, more slowly; another release of torch may mend it")
+        return Finding(True, "; ".join(fallbacks), "works, more slowly; another release of torch may fix it")
     return Finding(True, "all work")
 
 

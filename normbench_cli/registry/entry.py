@@ -53,7 +53,7 @@ class Entry(Generic[FactsT]):
                 raise
             raise UsageError(
                 f"{self.kind} '{self.name}' cannot be imported from {self.module}: {error}",
-                "mend or remove the package that it belongs to",
+                "fix or remove the package that it belongs to",
             ) from error
         return target  # type: ignore[no-any-return]
 

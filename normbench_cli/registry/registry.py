@@ -91,7 +91,7 @@ class Registry(Generic[FactsT]):
             try:
                 declared = list(registrations(parse_module(module)))
             except Unreadable as error:
-                raise UsageError(f"{file} cannot be read: {error}", "mend the file") from error
+                raise UsageError(f"{file} cannot be read: {error}", "fix the file") from error
             for registration in declared:
                 if registration.name in found:
                     raise UsageError(f"two {self.kind} components are named '{registration.name}'", "rename one")

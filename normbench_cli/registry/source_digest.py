@@ -86,6 +86,6 @@ def import_again(module: str) -> None:
         reload(sys.modules[module])
     except Exception as error:  # whatever the code of a user does
         what = f"{module} has changed and cannot be imported again ({first_sentence(error)})"
-        raise UsageError(what, "mend the file") from error
+        raise UsageError(what, "fix the file") from error
     finally:
         sys.path.remove(folder)

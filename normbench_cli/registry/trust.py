@@ -65,7 +65,7 @@ def allowed_packages() -> list[str]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
-        raise NormbenchError(f"{paths.allowed_file()} cannot be read: {error}", "mend or remove the file") from error
+        raise NormbenchError(f"{paths.allowed_file()} cannot be read: {error}", "fix or remove the file") from error
     return sorted({line.strip() for line in lines if line.strip() and not line.startswith("#")})
 
 

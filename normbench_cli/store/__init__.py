@@ -22,7 +22,7 @@ it is on), `connection` makes SQLAlchemy engines, also for a PostgreSQL `server`
 (`file_errors`).  `reservations` let processes on any machines share a grid.  `upgrade` makes and migrates databases by
 Alembic (``migrations/``), after a `backup`.  `check` looks for damage, `processes` for runs whose process is gone.
 
-Care: `repair` mends what `check` finds (`_repair`), `merge` joins databases (`_merge`), `retention` says which runs are
+Care: `repair` fixes what `check` finds (`_repair`), `merge` joins databases (`_merge`), `retention` says which runs are
 old, `thin` thins raw series, `space` shrinks the file, `export` writes tables as files.
 """
 

@@ -40,7 +40,7 @@ SERIES = SeriesChunk.metadata.tables[SeriesChunk.__tablename__]
 HEX = set("0123456789abcdef")
 MEND_FILE = "restore a backup, or keep what is readable with `normbench db check --repair`"
 MEND_VALUES = (
-    "the other runs can be used; restore a backup, or mend what can be mended with `normbench db check --repair`"
+    "the other runs can be used; restore a backup, or repair what can be repaired with `normbench db check --repair`"
 )
 
 

@@ -50,7 +50,7 @@ def merge(store: Store, others: Sequence[str], *, with_checkpoints: bool = False
                 if target.left_out:
                     name, problem = next(iter(target.left_out.items()))
                     raise DatabaseError(
-                        f"{store.location}: {name}: {problem}", "mend it with `normbench db check --repair`"
+                        f"{store.location}: {name}: {problem}", "repair it with `normbench db check --repair`"
                     )
                 merged = Merged(parse_location(text).shown, left_out=dict(source.left_out))
                 moved = Merger(target, source, merged).merge()

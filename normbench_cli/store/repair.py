@@ -1,4 +1,4 @@
-"""Mending a database, after a backup: what can be known is put right, what cannot is removed and named.
+"""Repairs a database, after a backup: what can be known is put right, what cannot is removed and named.
 
 A finished run that can be read is never removed.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlalchemy import update
 
 from normbench_cli.errors import DatabaseError
-from normbench_cli.store._repair.mend_rows import mend_rows
+from normbench_cli.store._repair.rows import repair_rows
 from normbench_cli.store._repair.salvage import files_of, put_in_place, salvage
 from normbench_cli.store.backup import backup, backup_name
 from normbench_cli.store.check import Health, check_database, integrity_problems
@@ -25,7 +25,7 @@ from normbench_cli.store.store import Store
 
 @dataclass
 class Repaired:
-    """done: a sentence for everything that was mended; lost: for everything that could not be kept; backup: the
+    """done: a sentence for everything that was repaired; lost: for everything that could not be kept; backup: the
     database as it was before; health: how it is now."""
 
     health: Health
@@ -40,7 +40,7 @@ def repair(location: str | None = None) -> Repaired:
         path = store.location.path
         if path is None:
             do = "restore a dump with pg_restore; `normbench db check` names what is damaged"
-            raise DatabaseError(f"{store.location} is not a file that could be mended", do)
+            raise DatabaseError(f"{store.location} is not a file that can be repaired", do)
         health = check_database(store)
         repaired = Repaired(health)
         if not (health.problems or health.zombies or health.stale_nights or health.orphans):
@@ -52,7 +52,7 @@ def repair(location: str | None = None) -> Repaired:
             repaired.backup = backup(store.location, label="repair-")
     with Store.open(location, create=False, sweep=False) as store:
         if broken or health.problems:
-            mend_rows(store, repaired.done, repaired.lost, touched)
+            repair_rows(store, repaired.done, repaired.lost, touched)
         repaired.done += list(end_stale(store))
         if orphans := check_database(store, most_bytes=0).orphans:
             aside = set_aside(orphans)

@@ -88,7 +88,7 @@ def copy_folder(source: Path, run_id: str) -> bool:
             copy_file(file, target / file.name)
         except OSError as error:
             what = f"the rows are merged, but {file} could not be copied: {error.strerror}"
-            raise NormbenchError(what, "mend that and merge again") from error
+            raise NormbenchError(what, "fix that and merge again") from error
     return True
 
 

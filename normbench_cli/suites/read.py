@@ -94,7 +94,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise NormbenchError(f"{path} cannot be read: {error.strerror}", "give the path of a suite") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not TOML: {error}", "mend that line") from error
+        raise UsageError(f"{path} is not TOML: {error}", "fix that line") from error
 
 
 def lines(content: Table, where: str) -> dict[str, dict[str, Any]]:

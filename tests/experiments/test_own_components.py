@@ -87,6 +87,6 @@ def test_an_edited_norm_is_another_cell_and_the_edited_one_is_trained(tmp_path: 
     assert notice.text == f"{file} has changed since run {before.id} began: scale_of_mine:Scale may not be the same"
     file.write_text("this is not Python")
     with pytest.raises(
-        UsageError, match=r"scale_of_mine has changed and cannot be imported again \(.*\); mend the file"
+        UsageError, match=r"scale_of_mine has changed and cannot be imported again \(.*\); fix the file"
     ):
         plan_grid([before.config])

@@ -1,4 +1,4 @@
-"""A repair mends what can be known, removes and names what cannot, and keeps every run that can be read."""
+"""A repair fixes what can be known, removes and names what cannot, and keeps every run that can be read."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_damaged_measurement_is_nan_or_gone_and_its_run_says_so(file: Path) ->
     assert "column data of series step_time_ms: it is truncated" in done.lost[0]
 
 
-def test_rows_that_refer_to_missing_ones_are_mended_or_removed(file: Path) -> None:
+def test_rows_that_refer_to_missing_ones_are_repaired_or_removed(file: Path) -> None:
     change(file, "DELETE FROM environments WHERE id = 1")
     change(file, f"DELETE FROM runs WHERE id = '{run_id('profile', 'finished')}'")
     change(file, "DELETE FROM nights WHERE day = '2026-01-28'")

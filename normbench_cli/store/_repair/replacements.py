@@ -86,7 +86,7 @@ RULES: Mapping[str, Mapping[str, Rule]] = {
 }
 
 
-def mended(table: str, damaged: list[str], sound: Row) -> Row | None:
+def repaired_row(table: str, damaged: list[str], sound: Row) -> Row | None:
     """New values for damaged columns; None if one of them cannot be known."""
     rules = RULES[table]
     try:

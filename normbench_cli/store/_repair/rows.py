@@ -1,4 +1,4 @@
-"""Mending the rows of a database: damaged values, rows that refer to missing ones."""
+"""Repairs the rows of a database: damaged values, rows that refer to missing ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Table, delete, func, insert, select, text, update
 from sqlalchemy.orm import Session
 
-from normbench_cli.store._repair.mending import mended
+from normbench_cli.store._repair.replacements import repaired_row
 from normbench_cli.store.check import HEX, damaged_rows
 from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.reading import ENVIRONMENTS, RUNS, fetch, row_name, row_number
@@ -22,8 +22,8 @@ OF_RUNS = ("metrics", "samples")
 REMARK = "a repair of the database has removed or emptied {} of this run's measurements"
 
 
-def mend_rows(store: Store, done: list[str], lost: list[str], touched: Counter[str]) -> None:
-    """Mend everything in one transaction; sentences of what was done, and of what is lost.
+def repair_rows(store: Store, done: list[str], lost: list[str], touched: Counter[str]) -> None:
+    """Repair everything in one transaction; sentences of what was done, and of what is lost.
 
     touched: how many measurements each run has lost already; it is told in the run's remarks.
     """
@@ -32,8 +32,8 @@ def mend_rows(store: Store, done: list[str], lost: list[str], touched: Counter[s
         give_ids(session, done)
         for table in Base.metadata.sorted_tables:
             for number, problems in list(damaged_rows(session, table)):
-                mend_row(session, table, number, "; ".join(problems), done, lost, touched)
-        mend_references(session, done, lost)
+                repair_row(session, table, number, "; ".join(problems), done, lost, touched)
+        repair_references(session, done, lost)
         for run_id, count in touched.items():
             add_remark(session, run_id, REMARK.format(count))
 
@@ -49,13 +49,15 @@ def sound_values(session: Session, table: Table, number: int) -> Row:
     return sound
 
 
-def mend_row(
+def repair_row(
     session: Session, table: Table, number: int, problem: str, done: list[str], lost: list[str], touched: Counter[str]
 ) -> None:
     name, sound = row_name(session, table, number), sound_values(session, table, number)
     here = row_number(table) == number
     damaged = [column.name for column in table.columns if column.name not in sound]
-    values = mended(table.name, damaged, sound) if damaged else None  # data that cannot be unpacked have a right type
+    values = (
+        repaired_row(table.name, damaged, sound) if damaged else None
+    )  # data that cannot be unpacked have a right type
     if table.name in OF_RUNS and isinstance(sound.get("run_id"), str):
         touched[sound["run_id"]] += 1
     if values is not None and not taken(session, table, values):
@@ -103,7 +105,7 @@ def is_id(key: str) -> bool:
     return len(key) == 8 and not set(key) - HEX
 
 
-def mend_references(session: Session, done: list[str], lost: list[str]) -> None:
+def repair_references(session: Session, done: list[str], lost: list[str]) -> None:
     """Rows that refer to missing ones: measurements without a run are removed; runs and nights keep theirs."""
     raw: Any = session.connection().connection.dbapi_connection
     removed: Counter[tuple[str, str]] = Counter()

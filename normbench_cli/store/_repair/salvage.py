@@ -25,7 +25,7 @@ def salvage(store: Store, target: Path) -> tuple[list[str], Counter[str]]:
     """Make a new database of the rows that can be read, byte by byte as they are.
 
     Gives a sentence for what cannot be read, and the runs that have lost measurements, with how many, as far as the
-    indexes say.  Rows may refer to others that are lost, and values may be damaged: mending follows.
+    indexes say.  Rows may refer to others that are lost, and values may be damaged: the repair of rows follows.
     """
     upgrade(parse_location(str(target)))
     lost: list[str] = []
