@@ -15,7 +15,7 @@ from normbench_cli.reporting.claims.pairs import block_of, pairs
 from normbench_cli.reporting.statistics import Comparison, compare_paired, holm
 from normbench_cli.suites import Claim
 
-NO_PAIRS = "no pair of runs"
+NO_PAIRS = "no pairs of runs"
 
 
 def difference(frame: pd.DataFrame, claim: Claim) -> Judgement:
@@ -48,7 +48,7 @@ def ratio(frame: pd.DataFrame, claim: Claim) -> Judgement:
     low, high = math.exp(compared.low), math.exp(compared.high)
     verdict = within(low, high, claim.bounds.get("least", 0.0), claim.bounds.get("most", math.inf))
     text = f"ratio {math.exp(compared.difference):.4g}"
-    text += " of a single pair" if compared.n == 1 else f", 95 % interval {interval(low, high)}"
+    text += " (one pair)" if compared.n == 1 else f", 95 % interval {interval(low, high)}"
     return Judgement(supported(verdict, [compared]), text + chosen, compared.n)
 
 
@@ -114,10 +114,10 @@ def supported(verdict: Verdict, comparisons: Iterable[Comparison]) -> Verdict:
 
 def described(one: Comparison) -> str:
     if one.n == 1:
-        return f"difference {one.difference:+.4g} of a single pair"
+        return f"difference {one.difference:+.4g} (one pair)"
     return (
         f"difference {one.difference:+.4g}, 95 % interval {interval(one.low, one.high)}, paired t p={one.p_t:.2g}, "
-        f"permutation p={one.p_permutation:.2g}, at least {one.smallest_p:.2g} with so many pairs"
+        f"permutation p={one.p_permutation:.2g} (smallest possible {one.smallest_p:.2g})"
     )
 
 

@@ -36,7 +36,7 @@ def figures_along(suite: Suite, scale: Scale, measured: Cells, schedule: str) ->
                 kind="strength",
                 points=points,
                 options={"metric": metric},
-                notes=[f"{schedule}. All other settings are those of the suite."],
+                notes=[f"{schedule}. All other settings are the suite's."],
             )
 
 

@@ -56,7 +56,7 @@ SCALES_OF_NO_PAPER = {
 LONGEST_REMARK = 20  # characters; longer ones stand below the table, once
 OTHER_NETWORK = "Where another network or data set stands in for the paper's, there is no difference to its number."
 OF_A_PAPER = ("published", "difference", "in sd")  # columns that a question, which nobody has answered, does without
-COLUMNS = ("row", "column", "published", "ours", "difference", "in sd", "n", "s a run", "faithful", "remark")
+COLUMNS = ("row", "column", "published", "ours", "difference", "in sd", "n", "s/run", "faithful", "remark")
 CLAIM_COLUMNS = ("claim", "where", "verdict", "test", "n")
 
 
@@ -190,7 +190,7 @@ def notes_of(suite: Suite, scale: Scale, cells: Sequence[SuiteCell]) -> Iterator
     over = "folds (ddof=0)" if suite.over == "folds" else "seeds (ddof=1)"
     if suite.over == "seeds" and any(cell.sd for cell in cells):
         over = "seeds (ddof=1), of cross-validations over folds (ddof=0)"
-    in_sd = "; `in sd` is the difference in units of the pooled sd, where both are known"
+    in_sd = "; `in sd` is the difference in units of the pooled sd, if both are known"
     yield f"± is the sd over {over}{'' if suite.question else in_sd}."
     yield from cautions(scale.metric(cell) for cell in cells)
     yield from suite.notes
@@ -229,7 +229,7 @@ def claims_table(judged: Sequence[tuple[Claim, Judgement]], scale: Scale) -> Tab
     ]
     notes = [f"{claim.text} {claim.remark}" for claim, _ in judged if claim.remark]
     head = (
-        f"Computed from the recorded runs alone, on the schedules of scale {scale.name}, so a verdict is about "
-        "these; the numbers are fractions, not per cent."
+        f"Computed from recorded runs only. Verdicts apply to the schedules of scale {scale.name}. Values are fractions, "
+        "not percentages."
     )
     return Table("Claims", CLAIM_COLUMNS, rows, [head, *notes])

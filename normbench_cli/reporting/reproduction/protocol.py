@@ -1,4 +1,4 @@
-"""What is not as in the papers' protocol: the lengths of schedules, the seeds, each setting that differs, and why."""
+"""Deviations from the papers' protocol: schedule lengths, seeds and every other setting, with the reason."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from normbench_cli.suites.scales import LENGTHS, deviations, paper_config
 
 COLUMNS = ("suite", "setting", "protocol", "here", "why")
 STAND_IN = "a stand-in that runs in seconds"
-OF_THE_SUITE = "the suite's choice for this scale, so that every cell can be run"
-OF_THE_BUDGET = "shortened until all runs fit into the budget"
-FEWER_SEEDS = "to save time; differences between seeds are not known from so few"
+OF_THE_SUITE = "set by the suite for this scale, so that every cell can be run"
+OF_THE_BUDGET = "shortened to fit all runs into the budget"
+FEWER_SEEDS = "to save time; the spread over seeds is not well known"
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def why(suite: Suite, scale: Scale, name: str) -> str:
 
 def protocol_table(found: Sequence[Difference], scale: Scale) -> Table:
     rows = [[Cell(getattr(one, name)) for name in COLUMNS] for one in found]
-    notes = [f"At scale {scale.name}. What the papers leave open, and how it was decided, stands in the notes above."]
-    return Table("What is not as in the protocol", COLUMNS, rows, notes, keys=2)
+    notes = [f"At scale {scale.name}. The notes above say how we settled what the papers leave open."]
+    return Table("Deviations from the protocol", COLUMNS, rows, notes, keys=2)
 
 
 def protocol_records(found: Sequence[Difference], scale: Scale) -> Iterator[dict[str, Any]]:

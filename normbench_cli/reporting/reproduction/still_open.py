@@ -1,4 +1,4 @@
-"""What would settle what is open: the runs of the paper's protocol that are not recorded, and the hours that they take.
+"""Runs still needed: those of the paper's protocol that are not recorded, and the hours they would take.
 
 The hours are the run times of recorded runs of the same network, data and norm (or of any norm, where that one has
 none), in proportion to the length of the schedule; their median, because a run that waited for others took longer.
@@ -128,14 +128,14 @@ def open_table(found: Sequence[Open], devices: Sequence[str]) -> Table:
         for one in with_total(found)
     ]
     notes = [
-        "The runs of the paper's protocol that are not recorded. A run that several rows share stands in the first."
+        "Runs of the paper's protocol that are not recorded. A run shared by several rows is listed with the first one."
     ]
     if any(one.hours is not None for one in found):
         on = f" on {', '.join(devices)}" if devices else ""
-        notes.append(f"Hours{on}, in proportion to the median run time of recorded runs of the same network and data.")
+        notes.append(f"Hours{on}, extrapolated from the median run time of recorded runs of the same network on the same data.")
     if any(one.hours is None for one in found):
         notes.append("- : no run of the same network and data is recorded.")
-    return Table("What would settle what is open", COLUMNS, rows, notes, keys=2)
+    return Table("Runs still needed", COLUMNS, rows, notes, keys=2)
 
 
 def with_total(found: Sequence[Open]) -> list[Open]:

@@ -25,15 +25,15 @@ def wide_table(suite: Suite, title: str, rows: Sequence[Row], times: RunTimes, n
     lines = {row: [one for one in rows if one[0].row == row] for row in suite.rows}
     shown = {row: parts for row, parts in lines.items() if any(found.n or found.diverged for _, found, _ in parts)}
     absent = [row for row in lines if row not in shown]
-    more = ["Nothing of it is recorded at this scale."] if not shown else []
+    more = ["No run is recorded at this scale."] if not shown else []
     more += [f"Not recorded at this scale: {'; '.join(absent)}."] if absent and shown else []
     return Table(
         title=title,
-        columns=("row", *suite.columns, "n", "s a run"),
+        columns=("row", *suite.columns, "n", "s/run"),
         rows=[line_of(row, parts, suite, times) for row, parts in shown.items()],
         notes=[
             *notes,
-            "n: runs of each number; s a run: seconds from begin to end, with waiting, the mean over a line's runs.",
+            "n: number of runs behind each value; s/run: mean wall time of a run in seconds, including waiting.",
             *more,
         ],
     )

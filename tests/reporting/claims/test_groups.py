@@ -103,8 +103,8 @@ def test_pairs_have_equal_settings_and_a_diverged_run_has_no_pair() -> None:
 
 def test_no_pair_and_no_run_are_said() -> None:
     runs = frame({"popnorm": 0.1})
-    assert judge(claim("difference", POP, BN, least=0.0), runs).test == "no pair of runs"
-    assert judge(claim("highest", POP, BN), runs).test == "no pair of runs"
+    assert judge(claim("difference", POP, BN, least=0.0), runs).test == "no pairs of runs"
+    assert judge(claim("highest", POP, BN), runs).test == "no pairs of runs"
     assert judge(claim("difference", POP, BN, least=0.0), runs.iloc[:0]).test == "no run"
 
 

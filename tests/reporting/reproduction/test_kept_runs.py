@@ -50,7 +50,7 @@ def test_what_is_not_recorded_can_be_shown_without_a_run(normbench: RunCommand, 
     ended = normbench("reproduce", "study.toml", "--scale", "full", "--no-run", "--format", "md,csv", "--out", "shown")
     assert (ended.code, "0 of 4 runs are recorded" in ended.err) == (4, True)
     page = (tmp_path / "shown" / "reproduce-study-full.md").read_text()
-    assert "What would settle what is open" in page
+    assert "Runs still needed" in page
 
 
 @pytest.mark.slow

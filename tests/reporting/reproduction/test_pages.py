@@ -118,7 +118,7 @@ def test_a_page_of_real_runs_has_its_figures_beside_it_and_the_command_goes_on(
     first = normbench(*command)
     assert first.code == 0, first.err
     page, table = ((tmp_path / "pages" / f"reproduce-study-short.{form}").read_text() for form in ("md", "csv"))
-    assert "What would settle what is open" in page
+    assert "Runs still needed" in page
     assert "97.25" in page
     assert figures_missing(page, table) == []
     assert figures_missing(page.replace("97.25", "97.26"), table) == ["97.26"]

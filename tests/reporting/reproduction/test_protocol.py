@@ -1,4 +1,4 @@
-"""What is not as in the protocol, with the reason; nothing at full scale."""
+"""Deviations from the protocol, with the reason; nothing at full scale."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def differences(name: str, scale: Scale) -> list[tuple[str, ...]]:
 def test_a_suite_with_a_schedule_of_its_own() -> None:
     scale = Scale("short", fraction=0.5)
     assert differences("popnorm-setting/resnet20", scale) == [
-        ("iterations", "30000", "300", "the suite's choice for this scale"),
-        ("seeds", "2", "1", "to save time; differences between seeds are not known from so few"),
+        ("iterations", "30000", "300", "set by the suite for this scale"),
+        ("seeds", "2", "1", "to save time; the spread over seeds is not well known"),
     ]
     assert schedule_text(suites.find("popnorm-setting/resnet20"), scale) == "300 of 30000 iterations, 1 of 2 seeds"
 
 
 def test_a_schedule_that_the_budget_shortens() -> None:
     found = differences("popnorm/table1", Scale("short", fraction=0.01))
-    assert ("iterations", "30000", "300", "shortened until all runs fit into the budget") in found
+    assert ("iterations", "30000", "300", "shortened to fit all runs into the budget") in found
 
 
 def test_stand_ins_are_named() -> None:

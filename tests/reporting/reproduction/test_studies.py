@@ -53,7 +53,7 @@ def document(tmp_path: Path) -> Document:
 
 def test_a_row_is_a_line_and_what_is_not_recorded_is_named(document: Document) -> None:
     table = next(block for block in document.blocks if isinstance(block, Table))
-    assert tuple(table.columns) == ("row", "test", "loss", "n", "s a run")
+    assert tuple(table.columns) == ("row", "test", "loss", "n", "s/run")
     assert [[cell.text for cell in row][:4] for row in table.rows[:2]] == [
         ["once, BN", "50.00", "1", "1"],
         ["thrice, BN", "70.00", "1", "1"],
