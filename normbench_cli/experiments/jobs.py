@@ -51,7 +51,7 @@ class Job:
 
 
 def make_jobs(suites: Iterable[Suite], scale: Scale) -> list[Job]:
-    """The jobs of all cells and seeds, each once, those with the same data set one after the other."""
+    """The jobs of all cells and seeds, each once, grouped by data set; the first seed of all cells comes first."""
     listed = [job for suite in suites for cell in suite.cells for job in jobs_of(suite, cell, scale)]
     jobs: dict[str, Job] = {}
     for job in with_fingerprints(listed):
@@ -62,7 +62,7 @@ def make_jobs(suites: Iterable[Suite], scale: Scale) -> list[Job]:
             attacks=tuple(dict.fromkeys(known.attacks + job.attacks)),
             places=tuple(dict.fromkeys(known.places + job.places)),
         )
-    return sorted(jobs.values(), key=lambda job: job.config.data)
+    return sorted(jobs.values(), key=lambda job: (job.config.data, job.config.seed))
 
 
 def jobs_of(suite: Suite, cell: Cell, scale: Scale) -> Iterator[Job]:

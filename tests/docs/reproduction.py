@@ -14,6 +14,7 @@ FOLDER = REPORTS / "reproduction"
 GRAPHS = FOLDER / "reproduce-augnorm-graph-full.csv"
 WEIGHTS = ("base", "init", "xavier")  # how the rows begin that vary nothing but the initial weights
 NORMS = ("BatchNorm", "POP-Norm")
+ACTS = ("Sigmoid", "Tanh")
 WIDTH = 118  # characters of a line
 UNDECIDED = "not enough evidence"
 LEAST_GAIN = 6  # points: the least that "about 8" is read as, as in the suites' claims
@@ -28,7 +29,6 @@ class Study(NamedTuple):
 
 PAPER = FOLDER / "reproduce-popnorm-full.csv"
 SHORT, FULL = (FOLDER / f"reproduce-popnorm-setting-{end}.csv" for end in ("short", "resnet20-weights-full"))
-CURVES = FOLDER / "popnorm-setting-resnet20-weights-full-Sigmoid-validation-validation-accuracy.csv"
 LAST_EPOCHS = 10
 LARGE = "xavier x 3"  # the weights of the full schedule
 EVERY_CHOICE = Study(SHORT, "popnorm-setting/resnet20")
@@ -88,16 +88,18 @@ def weights_finding() -> str:
 
 
 def readme_finding() -> str:
-    """The findings on sigmoid in a paragraph, for the README."""
+    """The findings on POP-Norm in a paragraph, for the README."""
     spans, gains = over_weights()
-    test = scores(WHOLE, "Sigmoid/test")
-    span = f"[weights](normbench_cli/docs/initial-weights.md) take BatchNorm {range_of(spans['BatchNorm'])}"
-    ends = [f"{norm} {test[f'{LARGE}: {norm}']:.1f} % (published {published(norm)})" for norm in NORMS]
+    found = [
+        f"{act.lower()}: "
+        + ", ".join(f"{norm} {ends(act, 'test')[norm]:.1f} % (published {published(act, norm):.2f})" for norm in NORMS)
+        for act in trained_acts()
+    ]
     return textwrap.fill(
-        "**Do the papers' numbers come back?** [So far](reports/reproduction/README.md), sigmoid, ResNet-20, CIFAR-10, "
-        f"{conditions(WHOLE)}: {', '.join(ends)}. After {conditions(EVERY_CHOICE)}, "
-        f"{span}, the norm adds "
-        f"{fmean(gains):.1f} points.",
+        "**Do the papers' numbers come back?** [So far](reports/reproduction/README.md), ResNet-20, CIFAR-10, "
+        f"{conditions(WHOLE)}, {'; '.join(found)}. With sigmoid after {conditions(EVERY_CHOICE)}, "
+        f"[initial weights](normbench_cli/docs/initial-weights.md) take BatchNorm {range_of(spans['BatchNorm'])}, "
+        f"the norm adds {fmean(gains):.1f} points.",
         WIDTH,
     )
 
@@ -137,52 +139,63 @@ def best_of(study: Study) -> tuple[str, float] | None:
 
 def whole_finding() -> str:
     """Both norms with equal weights at the end of the paper's schedule."""
-    test, training = (scores(WHOLE, f"Sigmoid/{column}") for column in ("test", "training"))
-    loss, weights = scores(WHOLE, "Sigmoid/loss"), shared_rows(test)
-    gains = {row: test[f"{row}: POP-Norm"] - test[f"{row}: BatchNorm"] for row in weights}
-    pairs = [
-        f"{row}: "
-        + ", ".join(
-            f"{norm} {test[f'{row}: {norm}']:.1f} % (training {training[f'{row}: {norm}']:.1f} %, "
-            f"loss {loss[f'{row}: {norm}']:.3f})"
-            for norm in NORMS
-        )
-        for row in weights
-    ]
-    return textwrap.fill(
-        "**At the end of the full schedule, with sigmoid and equal initial weights, POP-Norm leads BatchNorm by "
-        f"{range_of_gains(gains)} points of test accuracy.** {conditions(WHOLE)}, bf16: {'; '.join(pairs)}. "
-        f"Published: {', '.join(f'{norm} {published(norm)} %' for norm in NORMS)}. {swings()}",
-        WIDTH,
+    gains = {act: ends(act, "test")["POP-Norm"] - ends(act, "test")["BatchNorm"] for act in trained_acts()}
+    leads = [f"{'leads' if gain > 0 else 'trails'} BatchNorm by {abs(gain):.1f} points" for gain in gains.values()]
+    told = " and ".join(f"{lead} with {act.lower()}" for lead, act in zip(leads, gains, strict=True))
+    text = (
+        f"**At the end of the full schedule, with equal initial weights, POP-Norm {told}** (test accuracy). ResNet-20 "
+        f"on CIFAR-10, {conditions(WHOLE)}, bf16, {LARGE}. {harm()}"
     )
+    return f"{textwrap.fill(text.rstrip(), WIDTH)}\n\n{whole_table()}"
 
 
-def swings() -> str:
-    """How steady the validation accuracy is."""
-    rows = [row for row in records(CURVES) if row["group"].startswith(f"{LARGE}: ")]
-    last = sorted({float(row["at"]) for row in rows})[-LAST_EPOCHS:]
-    found = {
-        norm: [100 * float(row["mean"]) for row in rows if row["group"].endswith(norm) and float(row["at"]) in last]
+def whole_table() -> str:
+    """A Markdown table of the runs of the full schedule beside the published numbers."""
+    head = (
+        "| activation | norm | test % (published) | training % | training loss | "
+        f"validation %, last {LAST_EPOCHS} epochs |\n|---|---|---:|---:|---:|---:|"
+    )
+    lines = [
+        f"| {act.lower()} | {norm} | {ends(act, 'test')[norm]:.2f} ({published(act, norm):.2f}) | "
+        f"{ends(act, 'training')[norm]:.2f} | {ends(act, 'loss')[norm]:.3f} | {last_epochs(act, norm)} |"
+        for act in trained_acts()
         for norm in NORMS
-    }
-    ranges = " and ".join(f"{range_of(values)} with {norm}" for norm, values in found.items())
-    return f"In the last {LAST_EPOCHS} epochs the validation accuracy, by running statistics, varies {ranges}."
+    ]
+    return "\n".join([head, *lines])
 
 
-def published(norm: str) -> str:
-    rows = [row for row in records(PAPER) if row["row"] == "ResNet20/Sigmoid" and row["column"] == f"CIFAR10/{norm}"]
-    return f"{float(rows[0]['published']):.2f}"
+def harm() -> str:
+    """How far sigmoid stays behind tanh with each norm."""
+    if len(trained_acts()) < len(ACTS):
+        return ""
+    behind = {norm: ends("Tanh", "test")[norm] - ends("Sigmoid", "test")[norm] for norm in NORMS}
+    printed = {norm: published("Tanh", norm) - published("Sigmoid", norm) for norm in NORMS}
+    parts = [f"{behind[norm]:.1f} points with {norm} (published {printed[norm]:.2f})" for norm in NORMS]
+    return f"Tanh is ahead of sigmoid by {' and '.join(parts)}."
 
 
-def shared_rows(found: dict[str, float]) -> list[str]:
-    """The choices that both norms have been trained with."""
-    rows = dict.fromkeys(row.rpartition(": ")[0] for row in found)
-    return [row for row in rows if all(f"{row}: {norm}" in found for norm in NORMS)]
+def trained_acts() -> list[str]:
+    """The activations with which both norms have been trained over the full schedule."""
+    return [act for act in ACTS if set(ends(act, "test")) == set(NORMS)]
 
 
-def range_of_gains(gains: dict[str, float]) -> str:
-    values = sorted({f"{gain:.1f}" for gain in (min(gains.values()), max(gains.values()))}, key=float)
-    return " to ".join(values)
+def ends(act: str, column: str) -> dict[str, float]:
+    """By norm, a number of the runs of the full schedule."""
+    found = scores(WHOLE, f"{act}/{column}")
+    return {norm: found[f"{LARGE}: {norm}"] for norm in NORMS if f"{LARGE}: {norm}" in found}
+
+
+def last_epochs(act: str, norm: str) -> str:
+    """How steady the validation accuracy is."""
+    curves = FOLDER / f"popnorm-setting-resnet20-weights-full-{act}-validation-validation-accuracy.csv"
+    rows = [row for row in records(curves) if row["group"] == f"{LARGE}: {norm}"]
+    values = [100 * float(row["mean"]) for row in sorted(rows, key=lambda row: float(row["at"]))[-LAST_EPOCHS:]]
+    return f"{min(values):.1f} to {max(values):.1f}"
+
+
+def published(act: str, norm: str) -> float:
+    rows = [row for row in records(PAPER) if row["row"] == f"ResNet20/{act}" and row["column"] == f"CIFAR10/{norm}"]
+    return float(rows[0]["published"])
 
 
 def best_row(study: Study, norm: str) -> str | None:
