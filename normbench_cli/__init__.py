@@ -5,15 +5,15 @@ The use cases of the commands, from Python::
     import normbench_cli as nb
 
     results = nb.train(norm=["batchnorm", "augnorm:phi=1.5"], act="relu", seeds=range(3))
-    nb.runs(where="norm=augnorm:phi=1.5")        # DataFrame, a row a run
-    nb.metrics("train/loss")                     # DataFrame, a row for each run and epoch
+    nb.runs(where="norm=augnorm:phi=1.5")        # DataFrame, one row per run
+    nb.metrics("train/loss")                     # DataFrame, one row per run and epoch
     nb.load_model(results[0])                    # the trained network
     nb.evaluate(results[0], attacks="gaussian")  # its scores, added to the run
     nb.profile(norms=["popnorm"], shapes=[(32, 16, 8, 8)])
     nb.tune(norm=["batchnorm", "popnorm"], budget=12)  # an equal budget for each, then fresh seeds
 
-They check and raise what the commands check and report, and print nothing.  ``import normbench_cli`` is quick: torch,
-pandas and SQLAlchemy are loaded by the functions that need them.
+They make the same checks as the commands, raise what these report, and print nothing.  ``import normbench_cli`` is
+quick: torch, pandas and SQLAlchemy are loaded by the functions that need them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MODULE_OF = {  # in experiments/
 
 
 def __getattr__(name: str) -> object:
-    """The functions on first use."""
+    """Import the functions on first use."""
     if name in MODULE_OF:
         return getattr(import_module(f"normbench_cli.experiments.{MODULE_OF[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

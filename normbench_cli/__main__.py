@@ -1,8 +1,8 @@
-"""The program: ``normbench`` and ``python -m normbench_cli``."""
+"""The entry point of ``normbench`` and ``python -m normbench_cli``."""
 
 from normbench_cli import interrupts
 
-interrupts.quit_at_once()  # loading the commands takes a moment, which an interrupt must not turn into a traceback
+interrupts.quit_at_once()  # loading the commands takes a moment; an interrupt meanwhile must not print a traceback
 
 from normbench_cli.cli.main import main  # noqa: E402
 

@@ -1,4 +1,4 @@
-"""RunConfig: everything that one run depends on, flat and frozen, and the fingerprint of what affects its result."""
+"""RunConfig: everything that one run depends on, flat and frozen, and a fingerprint of what affects its result."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ REGISTRIES: dict[str, Registry[Any]] = {
 }
 MANY = 1_000_000_000  # nobody waits for more epochs or steps; larger numbers do not fit everywhere
 LENGTHS = {"epochs": "iterations", "iterations": "epochs"}  # each replaces the other
-GRID_FIELDS = ("norm", "act", "model", "data", "objective")  # each takes several values, which make a grid
+GRID_FIELDS = ("norm", "act", "model", "data", "objective")  # each takes several values, which span a grid
 
 
 def setting(default: Any, sentence: str, *, identity: bool = True, later: bool = False, **bounds: Any) -> Any:
-    """A field with its help sentence and its bounds.  identity: whether its value affects the result.  later: it came
-    when runs were recorded already, so that at its default it is left out of the fingerprint."""
+    """A field with its help sentence and its bounds.  identity: whether its value affects the result.  later: whether
+    it was added after runs had been recorded, so the fingerprint leaves it out at its default."""
     facts = {"help": sentence, "identity": identity, "later": later, "bounds": Bounds(**bounds)}
     return field(default=default, metadata=facts)
 
@@ -141,7 +141,7 @@ class RunConfig:
             )
 
     def _check_graphs(self) -> None:
-        """A data set of graphs needs a model for graphs and is cross-validated; one of images has its own test set."""
+        """Graph data sets need a graph model and are cross-validated; image data sets have their own test set."""
         graphs = DATASETS.parse(self.data).entry.facts.graphs
         if graphs != MODELS.parse(self.model).entry.facts.graphs:
             fitting = [name for name, entry in MODELS.entries.items() if entry.facts.graphs == graphs]
@@ -155,13 +155,13 @@ class RunConfig:
             raise UsageError(f"folds is {self.folds}, and {self.data} has its own test set", "drop --folds")
 
     def _set(self, name: str, value: Any) -> None:
-        """Replace a value by its canonical form; only while the config is made, because it is frozen afterwards."""
+        """Replace a value by its canonical form; only for ``__post_init__``, because the config is frozen."""
         object.__setattr__(self, name, value)
 
     def fingerprint(self, made_of: Mapping[str, Any] | None = None) -> str:
-        """Sixteen hexadecimal digits over what affects the result; equal for equal runs on any machine.
+        """A hash of what affects the result, in sixteen hex digits; equal for equal runs on any machine.
 
-        made_of: digests of the data and of components from outside, where there are any (experiments/identity.py).
+        made_of: digests of the data and of external components, if any (experiments/identity.py).
         """
         values = {name: getattr(self, name) for name in IDENTITY}
         matters = {name: value for name, value in values.items() if name not in LATER or value != DEFAULTS[name]}
@@ -181,10 +181,10 @@ LATER = tuple(name for name, f in FIELDS.items() if f.metadata["later"])
 
 
 def make_config(values: Mapping[str, Any], trust: Trust = NOBODY) -> RunConfig:
-    """A config from loose values (text from a command line, JSON from a database), each read by its field's type.
+    """Make a config from untyped values (command-line text, JSON from a database), each converted to its field's type.
 
-    trust: what may be imported for specs such as ``package.module:Class``: `USER` for the words of a user; for those of
-    a database or a file, what `recorded_in` gives; by default nothing.
+    trust: what may be imported for specs such as ``package.module:Class``: `USER` for specs written by the user; for
+    those from a database or a file, the result of `recorded_in`; by default nothing.
     """
     check_specs(values, trust)
     typed = {}
@@ -195,7 +195,7 @@ def make_config(values: Mapping[str, Any], trust: Trust = NOBODY) -> RunConfig:
 
 
 def check_specs(values: Mapping[str, Any], trust: Trust) -> None:
-    """Raise before anything is imported that is not trusted.  What passed may be parsed again at will."""
+    """Raise before importing anything untrusted.  Specs that pass may be parsed again without a check."""
     for name, registry in REGISTRIES.items():
         spec = values.get(name)
         if spec is not None and not isinstance(spec, str):
@@ -205,14 +205,14 @@ def check_specs(values: Mapping[str, Any], trust: Trust) -> None:
 
 
 def with_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values over those of the recipe that they name, or else of the recipe of their data set."""
+    """The values on top of those of the recipe that they name, or else of their data set's default recipe."""
     name = values.get("recipe")
     if not name:
         data, _ = split_spec(values.get("data") or DEFAULTS["data"])
         name = DATASETS.find(data).facts.recipe
     if not name:
         return dict(values)
-    if recipes.is_file(name):  # its settings are among the values already, see axes/recipe_file.py
+    if recipes.is_file(name):  # the values include its settings already, see axes/recipe_file.py
         if not {*FIELDS} - LENGTHS.keys() <= values.keys():
             raise UsageError(f"recipe {name} is a file, which is read by `train` alone", "name one of `list recipes`")
         return dict(values)
@@ -224,7 +224,7 @@ def with_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def lengths_replaced(base: Mapping[str, Any], by: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings without the length in epochs if iterations are given in its place, and the other way round."""
+    """The settings without epochs if `by` gives iterations, and vice versa."""
     replaced = {other for given, other in LENGTHS.items() if by.get(given) is not None}
     return {name: value for name, value in base.items() if name not in replaced}
 

@@ -1,4 +1,4 @@
-"""Settings of a run that do not go together: with the folds of a cross-validation, with several processes."""
+"""Checks for settings of a run that are incompatible with cross-validation or with several processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from normbench_cli.registry import NORMS
 
 
 class Settings(Protocol):
-    """What the checks need of a RunConfig."""
+    """The part of a RunConfig that the checks need."""
 
     @property
     def norm(self) -> str: ...
@@ -53,7 +53,7 @@ class Settings(Protocol):
 
 
 def check_folds(config: Settings, defaults: Mapping[str, Any]) -> None:
-    """What a cross-validation does not support."""
+    """Refuse what cross-validation does not support."""
     if not config.folds:
         for name in ("fold", "split_seed"):
             if (value := getattr(config, name)) is not None:
@@ -79,7 +79,7 @@ def check_folds(config: Settings, defaults: Mapping[str, Any]) -> None:
 
 
 def check_processes(config: Settings) -> None:
-    """What several processes that train together do not support."""
+    """Refuse what training in several processes does not support."""
     if config.nproc == 1:
         if config.sync_norm:
             raise UsageError("sync_norm is on, and one process trains", "give --nproc 2 or more, or drop --sync-norm")

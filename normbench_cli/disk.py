@@ -1,4 +1,4 @@
-"""Writing files whole or not at all, and what a full disk is called: the file, and the bytes that are missing."""
+"""Atomic file writes, and errors about a full disk that name the file and the number of missing bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNFINISHED = ".writing"
 
 
 class DiskFull(NormbenchError):
-    """A file needs more bytes than its disk, a quota or a limit leaves."""
+    """A file does not fit on its disk or within a quota or limit."""
 
 
 def disk_full(path: Path | str, error: OSError, missing: int = 0) -> DiskFull:
@@ -27,7 +27,7 @@ def disk_full(path: Path | str, error: OSError, missing: int = 0) -> DiskFull:
 
 
 def full_disk_in(error: BaseException | None) -> OSError | None:
-    """The error of a full disk, if that is what another library's error comes from."""
+    """The full-disk error in another error's chain of causes, if there is one."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -38,15 +38,15 @@ def full_disk_in(error: BaseException | None) -> OSError | None:
 
 
 def free_bytes(path: Path) -> int:
-    """The space left on the disk of a file or folder, which need not exist yet."""
+    """The free space on the disk of a file or folder, which need not exist yet."""
     existing = next((place for place in (path, *path.absolute().parents) if place.exists()), Path("/"))
     return shutil.disk_usage(existing).free
 
 
 class CountingFile(io.RawIOBase):
-    """A file that goes on counting when its disk is full, so that it is known how many bytes are missing.
+    """A file that keeps counting bytes when its disk is full, to report how many are missing.
 
-    A library that writes through it sees no error: `check` raises it at the end.
+    A library that writes to it sees no error; `check` raises it at the end.
     """
 
     def __init__(self, file: io.RawIOBase | BinaryIO) -> None:
@@ -76,9 +76,9 @@ class CountingFile(io.RawIOBase):
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object], *, sync: bool = False) -> None:
-    """Make a file under another name and then rename it, so that it is complete or stays what it was.
+    """Write a file under a temporary name and rename it, so that the target is complete or unchanged.
 
-    write: called with the open file.  sync: wait until the file would survive a power cut.
+    write: called with the open file.  sync: wait until the file would survive a power failure.
     """
     unfinished = path.with_name(path.name + UNFINISHED)
     try:
@@ -110,7 +110,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a renaming survive a power cut, on systems that can sync a folder."""
+    """Make a rename survive a power failure, on systems that can sync a folder."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:

@@ -12,7 +12,7 @@ EXIT_INTERRUPTED = 130
 
 
 class NormbenchError(Exception):
-    """Something that the user can fix: `what` happened and what to `do` about it, in one line."""
+    """An error that the user can fix: `what` happened and what to `do` about it, in one line."""
 
     exit_code = EXIT_ERROR
 
@@ -28,7 +28,7 @@ class UsageError(NormbenchError):
 
 
 class InterruptedCommand(NormbenchError):
-    """The user has interrupted a command."""
+    """The user interrupted a command."""
 
     exit_code = EXIT_INTERRUPTED
 
@@ -38,6 +38,6 @@ class DatabaseError(NormbenchError):
 
 
 def first_sentence(error: BaseException, most: int = 200) -> str:
-    """The first sentence of another library's error, to be quoted inside a message of ours; its type if it has none."""
+    """The first sentence of another library's error, to be quoted in a message; its type if it has no text."""
     line = str(error).strip().partition("\n")[0]
     return line.partition(". ")[0].rstrip(":. ")[:most] or type(error).__name__

@@ -1,8 +1,8 @@
-"""Interrupts: Ctrl-C, and SIGTERM of cron or a batch system, which ends a command in the same way.
+"""Interrupts: Ctrl-C, and SIGTERM from cron or a batch system, which is handled the same way.
 
-The program ends at once (`quit_at_once`), except where something has to be put in order first: there an interrupt is
-raised as KeyboardInterrupt (`raised`), and held back where work must not be left half done (`held_back`).  A Python
-caller has no handler of ours: an interrupt is raised anywhere, and held back in the same places.
+The program exits immediately (`quit_at_once`), except where it has to clean up first: there an interrupt raises
+KeyboardInterrupt (`raised`), and it is deferred where work must not be left half done (`held_back`).  When called from
+Python, no handler is installed: an interrupt may be raised anywhere, and is deferred in the same places.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Handler = Callable[[int, FrameType | None], object]
 
 
 class Interrupted(KeyboardInterrupt):
-    """An interrupt that says in one line what has become of the work, and how to continue it."""
+    """An interrupt that says in one line what happened to the work, and how to continue it."""
 
 
 def quit_at_once() -> None:
-    """From here on an interrupt ends the process: nothing is recorded that would have to be put in order.
+    """From here on an interrupt ends the process immediately, as there is nothing to clean up.
 
-    Libraries that are being loaded, and C++ among them, do not always survive a KeyboardInterrupt.
+    Libraries, especially in C++, do not always survive a KeyboardInterrupt while they are loaded.
     """
     if threading.current_thread() is threading.main_thread():
         for number in SIGNALS:
@@ -44,7 +44,8 @@ def leave(_number: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def raised() -> Iterator[None]:
-    """In this block an interrupt is a KeyboardInterrupt, also where a script's background job began with it ignored."""
+    """Raise KeyboardInterrupt for an interrupt in this block, even if the process was started with SIGINT ignored, as
+    background jobs of scripts are."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -55,8 +56,8 @@ def raised() -> Iterator[None]:
 
 @contextmanager
 def repeated_if_swallowed() -> Iterator[None]:
-    """Python swallows an exception that is raised in a finalizer or in the callback of a weak reference, and calls
-    `sys.unraisablehook`: an interrupt that came there comes again a moment later."""
+    """Repeat an interrupt a moment later if Python swallowed it, as it does with exceptions in finalizers and weak
+    reference callbacks, for which it only calls `sys.unraisablehook`."""
     before = sys.unraisablehook
 
     def hook(unraisable: Any) -> None:
@@ -73,7 +74,7 @@ def repeated_if_swallowed() -> Iterator[None]:
 
 
 def interrupt_the_main_thread() -> None:
-    """Also while it waits: a signal raised in another thread would not end a sleep or a read of the main one."""
+    """Signal the main thread itself: a signal raised in another thread would not end its sleep or read."""
     main = threading.main_thread().ident
     if main is not None and hasattr(signal, "pthread_kill"):
         signal.pthread_kill(main, signal.SIGINT)
@@ -83,7 +84,7 @@ def interrupt_the_main_thread() -> None:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """An interrupt that comes in this block takes effect at its end."""
+    """Defer an interrupt in this block until its end."""
     came: list[int] = []
     try:
         with handled_by(lambda number, _frame: came.append(number)):
@@ -95,14 +96,14 @@ def held_back() -> Iterator[None]:
 
 @contextmanager
 def ignored() -> Iterator[None]:
-    """An interrupt that comes in this block is dropped: what it asks for is being done."""
+    """Ignore an interrupt in this block, because the program is stopping already."""
     with handled_by(lambda _number, _frame: None):
         yield
 
 
 @contextmanager
 def unchanged() -> Iterator[None]:
-    """A library that sets handlers of its own in this block does so in vain."""
+    """Restore the signal handlers at the end of this block, where a library may replace them."""
     with ExitStack() as restored:
         for number in SIGNALS if threading.current_thread() is threading.main_thread() else ():
             restored.callback(signal.signal, number, signal.getsignal(number) or signal.SIG_DFL)
@@ -111,7 +112,7 @@ def unchanged() -> Iterator[None]:
 
 @contextmanager
 def handled_by(handler: Handler) -> Iterator[None]:
-    """Both signals call this handler in the block.  Signals belong to the main thread: in another nothing changes."""
+    """Handle both signals with this handler in the block.  No effect outside the main thread, which owns signals."""
     before = {}
     try:
         for number in SIGNALS if threading.current_thread() is threading.main_thread() else ():

@@ -1,4 +1,4 @@
-"""Recorded times on the user's clock."""
+"""Recorded times in the user's time zone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 
 def local_time(moment: datetime) -> datetime:
-    """A moment in the user's time zone; in UTC where that is none that Python can use, as with TZ=UTC+99."""
+    """Convert a time to the user's time zone, or to UTC if Python cannot use that zone, as with TZ=UTC+99."""
     try:
         return moment.astimezone()
     except (ValueError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""Leaving a model as it was after a forward that is not part of training."""
+"""Restoring a model's state after a forward pass that is not part of training."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from normbench_cli.device import random_state, set_random_state
 
 @contextmanager
 def preserve_state(model: nn.Module, device: torch.device | None = None) -> Iterator[None]:
-    """Afterwards every module is in the mode it was in and every buffer has the value it had; with a device, the random
-    generators of that device and of the CPU stand where they stood.
+    """Restore the mode of every module and the value of every buffer afterwards; with a device, also the state of the
+    random generators of that device and of the CPU.
 
-    Parameters are not copied: nothing here takes a step of an optimizer.
+    Parameters are not copied, because no optimizer step is taken in the block.
     """
     modes = [(module, module.training) for module in model.modules()]
     buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
@@ -28,7 +28,7 @@ def preserve_state(model: nn.Module, device: torch.device | None = None) -> Iter
             module.training = training
         with torch.no_grad():
             for name, buffer in model.named_buffers():
-                if name in buffers:  # one that was registered meanwhile has no former value
+                if name in buffers:  # a buffer registered in the block has no former value
                     buffer.copy_(buffers[name])
         if device is not None and random is not None:
             set_random_state(device, random)

@@ -1,4 +1,4 @@
-"""Where files are: normbench's home folder, the database, the folder of a run, data sets."""
+"""Paths of files: normbench's home folder, the database, the folder of a run, data sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def home() -> Path:
 
 
 def expanded(text: str) -> Path:
-    """A path as a user writes it, with ~ and ~name for home folders."""
+    """A path given by a user, with ~ and ~name expanded."""
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
@@ -38,27 +38,27 @@ def set_compile_cache() -> None:
 
 
 def kernels() -> Path:
-    """Compiled libraries of kernels, beside what torch compiles."""
+    """The folder of compiled kernel libraries, beside torch's compile cache."""
     return Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR") or home() / "compiled") / "normbench"
 
 
 def set_plot_cache() -> None:
-    """Keep matplotlib's list of fonts in the home folder, unless MPLCONFIGDIR is set."""
+    """Keep matplotlib's font cache in the home folder, unless MPLCONFIGDIR is set."""
     os.environ.setdefault("MPLCONFIGDIR", str(home() / "matplotlib"))
 
 
 def run_folder(run_id: str) -> Path:
-    """Checkpoints and logs of a run."""
+    """The folder of a run's checkpoints and logs."""
     return home() / "runs" / run_id
 
 
 def file_hashes() -> Path:
-    """What the data sets' large files were hashed to."""
+    """The cached hashes of the data sets' large files."""
     return home() / "file-hashes.json"
 
 
 def bandwidth_file() -> Path:
-    """How fast this machine moves memory, by the size of what it works on."""
+    """The cached memory bandwidth of this machine, by working-set size."""
     return home() / "bandwidth.json"
 
 
@@ -74,17 +74,17 @@ def data_root() -> Path:
 
 
 def temporary() -> Path:
-    """The system's folder for temporary files.  `tempfile.gettempdir` takes another one while this one is full."""
+    """The system's folder for temporary files; `tempfile.gettempdir` would choose another one while it is full."""
     return Path(next((os.environ[name] for name in ("TMPDIR", "TEMP", "TMP") if os.environ.get(name)), "/tmp"))
 
 
 def ensure_writable(folder: Path, name: str, to: str = "a folder") -> None:
-    """Create the folder if it is missing; an error if it cannot be created or written to.
+    """Create the folder if it is missing; raise if it cannot be created or written to.
 
     name: the variable or option that sets it; to: what it should be set to, for the message.
     """
     do = f"set {name} to {to} that you may write to"
-    # os.path.exists, unlike Path.exists, is False where a parent may not be searched
+    # os.path.exists, unlike Path.exists, is False if a parent is not searchable
     existing = (place for place in (folder, *folder.absolute().parents) if os.path.exists(place))  # noqa: PTH110
     nearest = next(existing, folder)
     if nearest.is_dir() and read_only(nearest):  # checked first, so that nothing is left behind
@@ -96,6 +96,6 @@ def ensure_writable(folder: Path, name: str, to: str = "a folder") -> None:
 
 
 def read_only(path: Path) -> bool:
-    """Whether this user may not write there, or the mode forbids it to everyone (which does not stop root)."""
+    """Whether this user may not write there, or the mode forbids it to everyone (which would not stop root)."""
     anyone = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
     return not os.access(path, os.W_OK) or not path.stat().st_mode & anyone

@@ -1,7 +1,7 @@
-r"""Text from anywhere as text to show: what a terminal, an editor or a browser would obey becomes visible.
+r"""Untrusted text made safe to show: characters that a terminal, an editor or a browser would interpret are escaped.
 
-Names, tags, notes and messages may come from somebody else's database or file.  Every line that is printed and every
-text file that is written passes through `printable`.  `masked` hides the passwords of URLs.
+Names, tags, notes and messages may come from someone else's database or file.  Every line that is printed and every
+text file that is written passes through `printable`.  `masked` hides the passwords in URLs.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 
 OBEYED = re.compile(
     "["
-    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but newline and tab: escape sequences begin with one
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters except newline and tab: escape sequences begin with one
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # they change the direction of text
-    "\u2028\u2029"  # line ends that are not seen as such
-    "\ud800-\udfff"  # halves of characters, which no encoding has
+    "\u2028\u2029"  # line ends that do not look like one
+    "\ud800-\udfff"  # lone surrogates, which cannot be encoded
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # invisible
     "]"
 )
-IN_URL = re.compile(r"""(://[^:/?#@\s]*:)[^\s"'<>]+@""")  # to the last @: who forgot to write %40 shows no half of it
+IN_URL = re.compile(r"""(://[^:/?#@\s]*:)[^\s"'<>]+@""")  # to the last @, as a password may have an unescaped one
 IN_QUERY = re.compile(r"""([?&]\w*(?:password|passwd|secret|token)\w*=)[^&\s"'<>]+""", re.IGNORECASE)
 
 
@@ -27,5 +27,5 @@ def printable(text: str) -> str:
 
 
 def masked(text: str) -> str:
-    """The text with ``***`` in place of the passwords of URLs: ``postgresql://me:***@host/name``."""
+    """The text with the passwords in URLs replaced by ``***``: ``postgresql://me:***@host/name``."""
     return IN_QUERY.sub(r"\1***", IN_URL.sub(r"\1***@", text))

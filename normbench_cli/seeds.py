@@ -1,4 +1,4 @@
-"""Seeds: how a list of them is written, and the independent random streams that are derived from one."""
+"""Seeds: the syntax of seed lists, and the independent random streams derived from a seed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 from normbench_cli.errors import UsageError
 
 LARGEST_SEED = 2**31 - 1
-MOST_SEEDS = 10_000  # in one range; more is a slip of the keyboard
+MOST_SEEDS = 10_000  # in one range; more is a typing error
 
 DIGITS = re.compile("[0-9]{1,10}")
 
@@ -19,23 +19,23 @@ STREAMS: dict[Stream, tuple[int, int]] = {  # factor of the seed, offset
     "weights": (100_003, 0),  # initial weights of an operation, by its index in the model
     "fold": (1_000_003, 0),  # order of the examples of a fold, by its number
     "fold_dropout": (1_000_003, 500_009),  # dropout of a fold
-    "fold_validation": (1_000_003, 700_001),  # what a fold holds out
-    "pruning": (1_000_003, 0),  # random channels, by the number of the draw
+    "fold_validation": (1_000_003, 700_001),  # the validation split of a fold
+    "pruning": (1_000_003, 0),  # random channels, by the index of the draw
 }
 
 
 def derive(seed: int, stream: Stream, index: int = 0) -> int:
-    """The seed of a generator that is used for one purpose only.
+    """Derive the seed of a generator that is used for one purpose only.
 
-    A run's results depend on these numbers: changing them changes every recorded run.  Factors are primes larger than
-    any index, so that streams of neighboring seeds do not overlap.
+    A run's results depend on these numbers, so changing them makes recorded runs irreproducible.  Factors are primes
+    larger than any index, so that streams of neighboring seeds do not overlap.
     """
     factor, offset = STREAMS[stream]
     return seed * factor + index + offset
 
 
 def parse_seeds(texts: Iterable[str]) -> list[int]:
-    """Seeds written as ``3``, ``0-9``, ``1,5,7`` in any mix, in order and each once."""
+    """Parse seeds written as ``3``, ``0-9``, ``1,5,7`` in any mix; in order, without duplicates."""
     seeds: list[int] = []
     for piece in (piece.strip() for text in texts for piece in text.split(",")):
         first, dash, last = piece.partition("-")

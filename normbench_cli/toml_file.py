@@ -1,4 +1,4 @@
-"""TOML files that a user writes: what they say, and the line of each key, for messages."""
+"""TOML files written by users: their content, and the line of each key, for messages."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from typing import Any
 from normbench_cli.errors import NormbenchError, UsageError
 
 SUFFIX = ".toml"
-MOST_LINES = 1000  # of a file in which a line is looked for: every beginning of it is read
+MOST_LINES = 1000  # that `line_of` searches, because it parses the file once for each line
 Key = str | int
 
 
 @dataclass(frozen=True)
 class TomlFile:
-    """A file that has been read."""
+    """A parsed file."""
 
     path: Path
     text: str
     content: dict[str, Any]
 
     def where(self, *keys: Key) -> str:
-        """A key's place in words: ``my.toml, line 3``; only the file if the line is not found."""
+        """The location of a key, as in ``my.toml, line 3``; only the file if the line is not found."""
         line = self.line_of(keys)
         return f"{self.path}, line {line}" if line else str(self.path)
 
     def line_of(self, keys: Sequence[Key]) -> int:
-        """The line on which a key's statement begins: the first one that a beginning of the file needs to have the key.
-        Zero if there is none."""
+        """The line on which a key's statement begins, found by parsing ever longer prefixes of the file; 0 if there is
+        none."""
         lines = self.text.split("\n")[:MOST_LINES]
         after = 0
         for end in range(1, len(lines) + 1):
@@ -46,7 +46,7 @@ class TomlFile:
 
     @contextmanager
     def naming(self, *keys: Key) -> Iterator[None]:
-        """Errors about a key begin with its place."""
+        """Prefix errors about a key with its location."""
         try:
             yield
         except UsageError as error:
@@ -63,7 +63,7 @@ def has(content: Any, keys: Sequence[Key]) -> bool:
 
 
 def read_toml(path: Path, what: str) -> TomlFile:
-    """what: the file is meant to be, for the message if it cannot be read."""
+    """what: what the file should be, for the message if it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8")
         return TomlFile(path, text, tomllib.loads(text))

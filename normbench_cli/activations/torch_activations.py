@@ -1,4 +1,4 @@
-"""Torch's activation functions.  The bounds of their parameters, which torch does not state, stand here."""
+"""Torch's activation functions, with bounds for their parameters, which torch does not state."""
 
 from torch import nn
 

@@ -1,4 +1,4 @@
-"""The space in which an attack's sizes are meant, and the range to which it clips its result."""
+"""The space in which an attack's sizes are given, and the range to which it clips its result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 GALLOWAY_LIMIT = 2.0  # Galloway et al. clip to [-2, 2] in normalized space
-ROUNDING_MARGIN = 1e-6  # of the pixel range 0-1: a clean value that exceeds it by so little is not clipped
+ROUNDING_MARGIN = 1e-6  # of the pixel range 0-1: a clean value that exceeds it by this little is not clipped
 
 
 class InputSpace(nn.Module):
@@ -17,7 +17,7 @@ class InputSpace(nn.Module):
     space: `normalized` takes sizes as they are; `pixel` takes them as fractions of the pixel range and divides by std.
     clip: `data_range` is what pixels in 0-1 become; `galloway` is [-2, 2], which also moves clean values outside it;
     `none` does not clip.
-    mean, std: one number a channel, known to the program.  Without them, `data_range` in normalized space is the range
+    mean, std: one number per channel, set by the program.  Without them, `data_range` in normalized space is the range
     of each channel in the clean batch; in pixel space the inputs are taken to be pixels.
     """
 
@@ -46,7 +46,7 @@ class InputSpace(nn.Module):
         self.register_buffer("std", spread, persistent=False)
 
     def to_input_units(self, size: float, x: Tensor) -> float | Tensor:
-        """A size of this space in units of the inputs `x`."""
+        """Convert a size in this space to units of the inputs `x`."""
         return size / per_channel(self.std, x) if self.space == "pixel" else size
 
     def clip(self, x: Tensor, clean: Tensor | None = None) -> Tensor:
@@ -66,6 +66,6 @@ class InputSpace(nn.Module):
 
 
 def per_channel(values: Tensor, x: Tensor) -> Tensor:
-    """One value a channel, shaped to broadcast with inputs (N, C, ...)."""
+    """One value per channel, shaped to broadcast with inputs (N, C, ...)."""
     values = values.to(x)
     return values.view(1, -1, *[1] * (x.dim() - 2)) if values.numel() > 1 else values

@@ -20,11 +20,11 @@ class BIM(nn.Module):
 
         x <- clip(project(x + step sign(dl/dx)))        project: into [x0 - eps, x0 + eps], then clip
 
-    The defaults are those of Galloway et al.'s code, whose sizes are meant in normalized space: eps 0.03 is about
-    1.5/255 in CIFAR-10's pixels.  Their clip to [-2, 2] moves clean values outside it by more than eps, since CIFAR-10
-    reaches from -2.4 to 2.8; so the default here clips to the range of the data, and `clip_only` shows the effect of
-    clipping alone.  The library torchattacks' defaults are space=pixel,eps=0.0157,step=0.0039,steps=5: 4/255 in steps
-    of 1/255.
+    The defaults are those of Galloway et al.'s code, whose sizes are in normalized space: eps 0.03 is about 1.5/255 in
+    CIFAR-10's pixels.  Their clip to [-2, 2] moves clean values outside it by more than eps, since CIFAR-10 reaches
+    from -2.4 to 2.8; so the default here clips to the range of the data, and `clip_only` shows the effect of clipping
+    alone.  The defaults of the library torchattacks are space=pixel,eps=0.0157,step=0.0039,steps=5: 4/255 in steps of
+    1/255.
 
     eps: largest change of a value; step: change in one step; steps: number of steps; space: normalized, or pixel (0-1);
     clip: data_range (what pixels in 0-1 become), galloway ([-2, 2]) or none; mean, std: of the data's standardization,

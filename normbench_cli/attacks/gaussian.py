@@ -17,7 +17,7 @@ class Gaussian(nn.Module):
     """Gaussian noise added to every input value: x + sigma n.
 
     The defaults are those of Galloway et al.'s code: sigma = 1/4 in normalized space (about 12.8/255 in CIFAR-10's
-    pixels), without clipping.  An object draws from one stream, so a new one with the same seed repeats its noise on
+    pixels), without clipping.  An instance draws from one stream, so a new one with the same seed repeats its noise on
     the same kind of device.
 
     sigma: standard deviation of the noise; space: normalized, or pixel (0-1); clip: none, data_range (what pixels in

@@ -8,11 +8,10 @@ from torch import Tensor, nn
 
 
 class Attack(Protocol):
-    """Inputs on which the model is scored instead of the given ones.
+    """Returns inputs on which the model is scored instead of the given ones.
 
-    In a spec an attack is named as a class made from `torch.nn.Module`, which may take `mean` and `std` (of each
-    channel, by which the data were standardized), or as a function of ``model``, ``x`` and ``y``; the spec sets the
-    other parameters.
+    A spec names a subclass of `torch.nn.Module`, which may take `mean` and `std` (per channel, of the data's
+    standardization), or a function of ``model``, ``x`` and ``y``; the spec sets the other parameters.
     """
 
     def __call__(self, model: nn.Module, x: Tensor, y: Tensor, /) -> Tensor:
@@ -22,6 +21,6 @@ class Attack(Protocol):
 
 @runtime_checkable
 class ClipsInputs(Protocol):
-    """An attack that clips its result to a range; what clipping alone does to clean inputs is scored too."""
+    """An attack that clips its result to a range; clean inputs that are only clipped are scored too."""
 
     def clip_only(self, x: Tensor) -> Tensor: ...

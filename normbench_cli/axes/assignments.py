@@ -1,4 +1,4 @@
-"""Settings that are written as ``key=value``, as ``--set``, ``--where`` and ``--over`` take them."""
+"""Settings written as ``key=value``, for ``--set``, ``--where`` and ``--over``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from normbench_cli.errors import UsageError
 
 
 def read_assignments(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:
-    """The names and values of some texts; names must be settings."""
+    """Parse texts into names and values; names must be settings."""
     pairs = split_assignments(option, texts)
     for name, _ in pairs:
         check_name(name)
@@ -17,7 +17,7 @@ def read_assignments(option: str, texts: Iterable[str]) -> list[tuple[str, str]]
 
 
 def split_assignments(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:
-    """The same with any names."""
+    """The same, with arbitrary names."""
     pairs = []
     for text in texts:
         name, equals, value = text.partition("=")

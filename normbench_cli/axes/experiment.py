@@ -1,8 +1,8 @@
-"""An experiment: settings, each with one value or several, and the configurations that they come to.
+"""An experiment: settings with one or several values each, and the configurations that they expand to.
 
-The cells of the grid come in one order, whatever the order of the words: the axes norm, act, model, data, objective
-vary slowest, then the other settings as `normbench train --help` lists the fields of a configuration, the seed fastest.
-Axes that are zipped stand at the place of the first of them.
+The order of the grid's cells does not depend on the order in which settings are given: the axes norm, act, model, data,
+objective vary slowest, then the other settings in the order of `normbench train --help`, the seed fastest.  Zipped axes
+take the place of the first of them.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ Zipped = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True)
 class Experiment:
-    """written: each setting's values as they are written, ranges as text.  zipped: axes that advance together."""
+    """written: each setting's values as given, ranges as text.  zipped: axes that advance together."""
 
     written: Mapping[str, tuple[Any, ...]]
     zipped: Zipped = ()
 
     @cached_property
     def values(self) -> dict[str, list[Any]]:
-        """Each setting's values, in the order in which the cells vary."""
+        """Each setting's values, from the slowest-varying setting to the fastest."""
         return {name: read_pieces(name, self.written[name]) for name in ORDER if name in self.written}
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The settings that have several values."""
+        """The settings with several values."""
         return tuple(name for name, values in self.values.items() if len(values) > 1)
 
     @property
     def groups(self) -> list[tuple[str, ...]]:
-        """The settings that advance together; most are alone."""
+        """Groups of settings that advance together; most have one member."""
         together = {name: group for group in self.zipped for name in group}
         return list(dict.fromkeys(together.get(name, (name,)) for name in self.values))
 
@@ -60,9 +60,9 @@ class Experiment:
         ]
 
     def configs(self, allow: str | Iterable[str] = ()) -> list[RunConfig]:
-        """The configuration of each cell.  Specs of files are checked where they are read.
+        """The configuration of each cell.  Specs from files are checked where they are read.
 
-        allow: packages that a recipe file may load, besides those that the user has allowed for good.
+        allow: packages that a recipe file may load, besides those that the user has permanently allowed.
         """
         return [make_config(settled(cell, allow), USER) for cell in self.cells()]
 
@@ -77,9 +77,9 @@ class Experiment:
                 raise UsageError(f"zipped axes differ in length: {words}", "give each the same number of values")
 
     def overridden(self, by: Experiment) -> Experiment:
-        """This experiment with another one's settings in place of its own.
+        """This experiment with its settings overridden by those of another.
 
-        A zipped axis that is set to one value leaves its zip, unless the other one zips, too.
+        A zipped axis that is set to one value leaves its zip, unless the other experiment has zips of its own.
         """
         dropped = {LENGTHS[name] for name in by.written if name in LENGTHS}
         kept = {name: given for name, given in self.written.items() if name not in dropped}
@@ -89,12 +89,12 @@ class Experiment:
 
 
 def make_experiment(given: Mapping[str, Any], zipped: Any = ()) -> Experiment:
-    """An experiment from what is given for settings, by name: texts, numbers, or several of them."""
+    """Make an experiment from setting names and their values: text, numbers, or lists of them."""
     return Experiment({name: pieces(name, value) for name, value in named(given).items()}, read_zip(zipped))
 
 
 def named(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The same by the names of settings; an error for one that is given under two names."""
+    """Convert keys to setting names; raise if a setting is given under two names."""
     found: dict[str, Any] = {}
     for key, value in given.items():
         name = setting_name(key)
@@ -105,7 +105,7 @@ def named(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_zip(given: Any) -> Zipped:
-    """``"lr,batch_size"``, ``["lr,batch_size"]`` or ``[["lr", "batch_size"]]``: groups of names."""
+    """Parse groups of names: ``"lr,batch_size"``, ``["lr,batch_size"]`` or ``[["lr", "batch_size"]]``."""
     given = [given] if isinstance(given, str) else given
     if not is_list(given) or not all(isinstance(group, str) or is_list(group) for group in given):
         raise UsageError(f"zip is {given!r}", 'write zip = [["lr", "batch_size"]]')

@@ -1,12 +1,12 @@
 """An experiment read from a TOML file, whose keys are the options of `normbench train`.
 
-    norm = ["batchnorm", "augnorm:phi=1.1..1.9/5"]      several values are an axis
-    lr = "log:0.01..1/7"                                a text is what would stand after the option
+    norm = ["batchnorm", "augnorm:phi=1.1..1.9/5"]      several values make an axis
+    lr = "log:0.01..1/7"                                text is read like the option's argument
     batch-size = [64, 256, 1024]
     seeds = "0-4"
     zip = [["lr", "batch_size"]]                        axes that advance together
 
-Its specs may come from anybody: they load components only of packages that the user allows.
+The file may come from anyone, so its specs load components only from packages that the user allows.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ OF_A_SUITE = ("rows", "columns", "metric", "published")
 
 
 def read_experiment(path: str | Path, allow: str | Iterable[str] = ()) -> Experiment:
-    """The experiment in a file, its values checked one by one.
+    """Read an experiment from a file and check each value.
 
-    allow: packages outside normbench that its specs may load, besides those that the user has allowed for good.
+    allow: packages outside normbench that its specs may load, besides those that the user has permanently allowed.
     """
     if not str(path).endswith(SUFFIX):
         raise UsageError(
@@ -49,8 +49,8 @@ def is_suite(content: dict[str, Any]) -> bool:
 
 
 def is_experiment(content: dict[str, Any]) -> bool:
-    """Whether a file has settings, and not those of a table."""
-    names = {key.replace("-", "_") for key in content} - {"note"}  # which a suite may have, too
+    """Whether a file has settings and is not a suite."""
+    names = {key.replace("-", "_") for key in content} - {"note"}  # a suite may have a note, too
     return not is_suite(content) and not names.isdisjoint(FIELDS)
 
 

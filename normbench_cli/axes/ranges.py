@@ -1,8 +1,8 @@
-"""Ranges of numbers: ``1.1..1.9/5`` is five numbers, evenly spaced; ``log:0.01..1/7`` is seven, evenly spaced in their
-logarithm.  Both ends belong to a range.
+"""Ranges of numbers: ``1.1..1.9/5`` is five numbers, evenly spaced; ``log:0.01..1/7`` is seven, evenly spaced in log
+scale.  Both ends are included.
 
-Numbers between the ends are rounded to twelve significant digits, so they are the same on every machine and short where
-they can be.
+Numbers between the ends are rounded to twelve significant digits, so they are the same on every machine and as short as
+possible.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from normbench_cli.errors import UsageError
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 RANGE = re.compile(rf"(log:)?({NUMBER})\.\.({NUMBER})/([0-9]{{1,5}})")
 HOW = "write FIRST..LAST/COUNT, such as 1.1..1.9/5, or log:0.01..1/7"
-MOST = 10_000  # numbers in a range; more is a slip of the keyboard
+MOST = 10_000  # numbers in a range; more is a typing error
 DIGITS = 12
 
 
 def is_range(text: str) -> bool:
-    """Whether a number's text is meant as a range."""
+    """Whether the text of a number is a range."""
     return ".." in text or text.startswith("log:")
 
 
@@ -43,7 +43,7 @@ def read_range(text: str, where: str) -> list[float]:
 
 
 def read_whole_range(text: str, where: str) -> list[int]:
-    """The numbers of a range of a setting that takes whole numbers."""
+    """The numbers of a range for an integer setting."""
     numbers = read_range(text, where)
     for number in numbers:
         if not number.is_integer():
@@ -54,7 +54,7 @@ def read_whole_range(text: str, where: str) -> list[int]:
 
 
 def evenly_spaced(first: Fraction, last: Fraction, count: int) -> list[float]:
-    """The numbers between the ends, computed exactly: zero comes out as zero."""
+    """The numbers between the ends, in exact arithmetic, so zero is exactly zero."""
     return [float(first + (last - first) * step / (count - 1)) for step in range(1, count - 1)]
 
 

@@ -1,7 +1,7 @@
-"""A recipe of the user's own: a TOML file like those in normbench_cli/recipes, named by its path.
+"""A user's own recipe: a TOML file like those in normbench_cli/recipes, named by its path.
 
-summary, paper          words
-[settings]              of every run
+summary, paper          text
+[settings]              for every run
 [[exceptions]]          norm, and further settings for that norm
 """
 
@@ -24,8 +24,8 @@ KEYS = ("summary", "paper", "settings", "exceptions")
 
 
 def settled(values: Mapping[str, Any], allow: str | Iterable[str] = ()) -> dict[str, Any]:
-    """A cell's settings over those of the recipe file that it names: a value for every field, so that the file is not
-    needed again.  Other cells stay as they are."""
+    """A cell's settings on top of those of the recipe file that it names, with a value for every field, so that the
+    file is not needed again.  Cells without a recipe file are returned as they are."""
     path = values.get("recipe") or ""
     if not is_file(path):
         return dict(values)
@@ -35,7 +35,7 @@ def settled(values: Mapping[str, Any], allow: str | Iterable[str] = ()) -> dict[
 
 
 def read_recipe(path: Path, allow: str | Iterable[str] = ()) -> Recipe:
-    """The recipe in a file, checked.  allow: packages outside normbench that its specs may load."""
+    """Read and check a recipe file.  allow: packages outside normbench that its specs may load."""
     file = read_toml(path, "a recipe")
     for key, value in file.content.items():
         with file.naming(key):

@@ -1,4 +1,4 @@
-"""An experiment written as a TOML file, in the words in which it was given: ranges stay ranges."""
+"""An experiment written as a TOML file, the way it was given: ranges stay ranges."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def as_toml(experiment: Experiment, name: str) -> str:
 
 
 def toml_value(name: str, piece: Any) -> str:
-    """A value as TOML writes it; numbers and truth values that were given as text without quotes."""
+    """A value as TOML; numbers and booleans that were given as text lose their quotes."""
     value = piece
     if name not in REGISTRIES:
         with suppress(UsageError):  # a range, or seeds
@@ -55,5 +55,5 @@ def toml_value(name: str, piece: Any) -> str:
 
 
 def toml_text(text: str) -> str:
-    """A basic string: JSON's escapes are among TOML's, which has one more."""
+    """A basic string; JSON's escapes are valid TOML, which requires one more."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

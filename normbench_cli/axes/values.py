@@ -1,7 +1,7 @@
-"""What is written for one setting, on a command line, in a file or in Python, and the values that it means.
+"""The values of one setting, from the command line, a file or Python.
 
-A text has the values between its commas, as after an option; a list is the option repeated.  A comma inside a value is
-escaped with a backslash.  Tags, notes and what else does not affect a result take one value, commas included.
+Text is split at its commas, like an option's argument; a list is like a repeated option.  A comma inside a value is
+escaped with a backslash.  Settings that do not affect a result, such as tag and note, take one value, commas included.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from normbench_cli.registry.trust import USER, Trust
 from normbench_cli.seeds import parse_seeds
 
 SEVERAL = frozenset({*IDENTITY, "recipe"})  # settings that take several values
-SEEDS = "seeds"  # the other name of the setting `seed`
+SEEDS = "seeds"  # an alias of the setting `seed`
 
 
 def setting_name(key: str) -> str:
@@ -41,7 +41,7 @@ def setting_name(key: str) -> str:
 
 
 def pieces(name: str, given: Any) -> tuple[Any, ...]:
-    """What is given for a setting, cut at its commas; ranges are left as they are."""
+    """Split the input for a setting at its commas; ranges are left as they are."""
     single = isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable)
     listed = [given] if single else list(given)
     found = [piece for one in listed for piece in (split(name, one) if isinstance(one, str) else [plain(one)])]
@@ -62,14 +62,14 @@ def split(name: str, text: str) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """A number of numpy or torch as one of Python's."""
+    """Convert a numpy or torch scalar to a Python number."""
     return value.item() if hasattr(value, "item") else value
 
 
 def read_pieces(name: str, given: Iterable[Any], trust: Trust = USER) -> list[Any]:
-    """The values of a setting, ranges written out; numbers are checked.
+    """The values of a setting, with ranges expanded and numbers checked.
 
-    trust: what may be imported for specs; `USER` for a user's own words.
+    trust: what may be imported for specs; `USER` for specs written by the user.
     """
     if name == "seed":
         return read_seeds(given)
@@ -88,9 +88,9 @@ def read_piece(name: str, piece: Any, trust: Trust) -> list[Any]:
 
 
 def read_setting(name: str, value: Any) -> Any:
-    """A value of a setting that is no component: of the setting's type, and within its bounds."""
+    """Convert a value of a setting that is not a component to the setting's type, and check its bounds."""
     found = read_value(value, TYPES[name], name)
-    if TYPES[name] is float:  # a whole number is the same value
+    if TYPES[name] is float:  # 1 and 1.0 are the same value
         try:
             found = float(found)
         except OverflowError:
@@ -100,7 +100,7 @@ def read_setting(name: str, value: Any) -> Any:
 
 
 def read_seeds(given: Iterable[Any]) -> list[int]:
-    """Numbers, and texts such as ``0-9``; each seed once."""
+    """Read seeds from numbers and text such as ``0-9``, without duplicates."""
     found: list[int] = []
     for piece in given:
         found += parse_seeds([piece]) if isinstance(piece, str) else [read_setting("seed", piece)]
@@ -108,7 +108,7 @@ def read_seeds(given: Iterable[Any]) -> list[int]:
 
 
 def read_specs(name: str, text: Any, trust: Trust) -> list[str]:
-    """The specs of a component whose parameters may be ranges: ``augnorm:phi=1.1..1.9/5`` is five."""
+    """The specs of a component whose parameters may be ranges: ``augnorm:phi=1.1..1.9/5`` gives five."""
     registry = REGISTRIES[name]
     if not isinstance(text, str):
         raise UsageError(f"{name} is {text!r}, which is not text", "write name or name:key=value")
@@ -122,7 +122,7 @@ def read_specs(name: str, text: Any, trust: Trust) -> list[str]:
 
 
 def ranged_specs(registry: Registry[Any], text: str, trust: Trust) -> list[str]:
-    """A component's spec for each combination of the numbers in its ranges."""
+    """One spec for each combination of the numbers in a spec's ranges."""
     component, params = split_spec(text)
     takes = registry.parameters(registry.find(component, trust)) if any(map(is_range, params.values())) else {}
     choices = []
@@ -137,6 +137,6 @@ def ranged_specs(registry: Registry[Any], text: str, trust: Trust) -> list[str]:
 
 
 def number_type(kind: Any) -> type[int] | type[float] | None:
-    """int or float, if that is what a type takes besides words and None."""
+    """int or float if a type accepts numbers, perhaps besides words and None."""
     options = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     return float if float in options else int if int in options else None

@@ -1,4 +1,4 @@
-"""The command line: one command a file, each of which parses, makes one call and prints."""
+"""The command line: one file per command, which parses, makes one call and prints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["_tuning"]
 
 
 def __getattr__(name: str) -> object:
-    """On first use: it loads torch, Optuna and pandas."""
+    """Import on first use: it loads torch, Optuna and pandas."""
     if name == "_tuning":
         return import_module("normbench_cli.cli._tuning")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

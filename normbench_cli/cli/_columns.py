@@ -1,4 +1,4 @@
-"""The columns of a table of texts: their names, widths and alignment, and the table as plain text."""
+"""The columns of a text table: their names, widths and alignment, and the table as plain text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NUMBER = re.compile(r"[+-]?(\d[\d,]*(\.\d*)?(e[+-]?\d+)?|nan|inf)%?(\s|$)")
 
 
 def aligned(rows: Sequence[Row]) -> str:
-    """Columns of equal width, two spaces apart, numbers to the right."""
+    """Align columns, two spaces apart, numbers to the right."""
     columns = column_names(rows)
     lines = [columns, *([row.get(column, "") for column in columns] for row in rows)]
     lines = [[" ".join(cell.split()) for cell in line] for line in lines]
@@ -42,6 +42,6 @@ def longest_word(rows: Sequence[Row], column: str) -> int:
 
 
 def is_numeric(rows: Sequence[Row], column: str) -> bool:
-    """Whether every cell that is not empty begins with a number, which a unit or an interval may follow."""
+    """Whether every nonempty cell begins with a number; a unit or an interval may follow."""
     cells = [row[column] for row in rows if row.get(column, "-") not in ("", "-")]
     return bool(cells) and all(map(NUMBER.match, cells))

@@ -1,4 +1,4 @@
-"""What `runs show` prints of what a run was made of."""
+"""The provenance of a run, as `runs show` prints it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from normbench_cli.cli._columns import Row
 
 
 def detail_rows(details: Mapping[str, Any]) -> list[Row]:
-    """A row a fact; the changes of a checkout and lists in one, because --json has them whole."""
+    """One row per fact; diffs and lists are summarized, because --json has them whole."""
     return [{"made of": name, "value": value} for name, value in facts(details, "")]
 
 

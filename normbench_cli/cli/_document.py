@@ -11,7 +11,7 @@ from normbench_cli.reporting.document import BOLD, UNDERLINED, Cell, Document, F
 
 
 def print_document(document: Document) -> None:
-    """Figures are left to files."""
+    """Print all but the figures."""
     shown = [block for block in document.blocks if not isinstance(block, Figure)]
     for before, block in zip([None, *shown], shown, strict=False):
         if isinstance(before, Table) or (before and isinstance(block, Table)):

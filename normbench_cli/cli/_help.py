@@ -1,6 +1,6 @@
-"""What a command's ``--help`` shows beside its options: examples, and the defaults that a run really gets.
+"""What a command's ``--help`` shows beside its options: examples, and the effective defaults.
 
-The defaults are found when help is printed, so that other commands do not wait for the recipes to be read.
+The defaults are looked up when help is printed, so that other commands need not wait for the recipes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FROM_CONFIG = "the configuration's default"  # as `show_default`: looked up when
 
 
 class OptionHelp:
-    """How the options of a command are explained."""
+    """Adds defaults to the help of a command's options."""
 
     params: list[Any]
 
@@ -51,7 +51,7 @@ class Group(OptionHelp, TyperGroup):
 
 
 def explain_defaults(params: Iterable[object]) -> None:
-    """Put the defaults that are texts into the options' help; typer would show them in parentheses."""
+    """Move defaults that are texts into the options' help; typer would show them in parentheses."""
     for option in params:
         if isinstance(option, TyperOption) and isinstance(option.show_default, str):
             option.help = f"{option.help}{shown_default(option)}"
@@ -66,7 +66,7 @@ def shown_default(option: TyperOption) -> str:
 
 
 def config_default(name: str) -> str:
-    """The value that a field of a configuration gets when no option is given, and the recipe that may have set it."""
+    """The default of a configuration field, and the recipe that may have set it."""
     config = make_config({})
     value = getattr(config, name)
     if value is None or value == "":
@@ -75,6 +75,6 @@ def config_default(name: str) -> str:
 
 
 def is_set_by_recipes(name: str, config: RunConfig) -> bool:
-    """Whether another data set could have another default; a data set chooses the recipe, not the other way round."""
+    """Whether the default depends on the data set, whose recipe sets it; a recipe does not choose the data set."""
     settings = [recipes.find(recipe).settings for recipe in recipes.names()]
     return name != "data" and any(name in one for one in settings) and bool(config.recipe)

@@ -1,4 +1,4 @@
-"""How the cells of a grid are shown while workers run them: a table on a terminal, a line for each end elsewhere.
+"""Live view of a grid that workers run: a table on a terminal, a line for each ended cell elsewhere.
 
 Loads rich: imported when work begins.
 """
@@ -22,13 +22,13 @@ from normbench_cli.experiments.events import Callback, CellState, Event, Notice,
 from normbench_cli.printable import printable
 
 WAITING, AT_WORK = "waiting", ("running", "lost")
-HEAD = 4  # lines of the table and the count below it that are no rows
+HEAD = 4  # lines that are not rows: the table's header, and the count below it
 COLUMNS = ("cell", "state", "epoch", "accuracy", "run")
 STYLES = {"waiting": "dim", "running": "bold", "lost": "yellow", "failed": "red", "diverged": "yellow"}
 
 
 class LiveCells:
-    """A row for each cell.  Where they do not fit, those at work come first, then what ended last."""
+    """A row for each cell.  If not all fit, running ones come first, then those that ended last."""
 
     def __init__(self, configs: Sequence[RunConfig], axes: Sequence[str], console: Console) -> None:
         self._axes, self._console = axes, console
@@ -67,7 +67,7 @@ class LiveCells:
             number = name in ("epoch", "accuracy")
             table.add_column(name, justify="right" if number else "left", no_wrap=name != COLUMNS[0])
         for state in self.shown():
-            style = STYLES.get(state.state, "")  # the name gives way, on one line
+            style = STYLES.get(state.state, "")  # the name is cut to fit one line
             cells = (Text(printable(text), style, no_wrap=True, overflow="ellipsis") for text in self.row(state))
             table.add_row(*cells)
         return Group(table, Text(self.summary()))
@@ -112,7 +112,7 @@ def cells_progress(configs: Sequence[RunConfig], axes: Sequence[str] = (), *, qu
 
 @contextmanager
 def live_cells(configs: Sequence[RunConfig], axes: Sequence[str], console: Console) -> Iterator[Callback]:
-    """The table, drawn anew whenever something has changed."""
+    """The table, redrawn on every change."""
     table = LiveCells(configs, axes, console)
     with Live(table, console=console, transient=True, auto_refresh=False) as live:
         live.refresh()

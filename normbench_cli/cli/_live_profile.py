@@ -1,4 +1,4 @@
-"""The table of a profile that fills in while it is measured, on a terminal.  Loads rich."""
+"""A profile's table, filled in on a terminal while it is measured.  Loads rich."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rich.text import Text
 from normbench_cli.printable import printable
 
 WAITING = "…"
-HEAD = 4  # lines of the table and the count below it that are no rows
+HEAD = 4  # lines that are not rows: the table's header, and the count below it
 COLUMNS = ("", "norm", "step ms", "time / batchnorm")
 Lines = list[tuple[str, str, str]]  # of each candidate at one place: norm, time, ratio
 
 
 class LiveProfile:
-    """Rows of all candidates at all places, each with its title and norms; those that are not measured yet wait."""
+    """Rows of all candidates at all places, each with its title and norms; those not measured yet are marked."""
 
     def __init__(self, places: Sequence[tuple[str, Sequence[str]]], console: Console) -> None:
         self._places = list(places)
@@ -28,11 +28,11 @@ class LiveProfile:
         self._done: list[Lines] = []
 
     def settle(self, lines: Lines) -> None:
-        """The next place is measured."""
+        """Fill in the next place."""
         self._done.append(lines)
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """All of them: the title of a place stands in its first row."""
+        """All rows; the title of a place is in its first row."""
         found = []
         for number, (title, norms) in enumerate(self._places):
             waiting = [(norm, WAITING, "") for norm in norms]
@@ -42,7 +42,7 @@ class LiveProfile:
         return found
 
     def shown(self) -> list[tuple[str, str, str, str]]:
-        """As many as fit, up to the last of the place that is being measured."""
+        """As many rows as fit, up to the last of the place being measured."""
         rows = self.rows()
         most = max(1, self._console.height - HEAD)
         following = [norms for _, norms in self._places[len(self._done) :][:1]]
@@ -60,9 +60,9 @@ class LiveProfile:
 
 @contextmanager
 def live_profile(places: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Callable[[Lines], None]]:
-    """What it yields fills in the rows of the next place.
+    """Yield a function that fills in the rows of the next place.
 
-    The table is drawn when a place is done and never in between: a thread that redraws would be measured, too.
+    The table is drawn when a place is done and never in between: a redrawing thread would be measured, too.
     """
     console = Console(stderr=True)
     table = LiveProfile(places, console)

@@ -1,4 +1,4 @@
-"""What `normbench nightly` does with a night: it is run or scheduled, logged, printed and told."""
+"""How `normbench nightly` runs or schedules a night, logs and prints it, and notifies."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def run(
     choice: Choice | None,
     common: Common,
 ) -> int:
-    """Measure a night, print its verdict, tell whoever wants to know."""
+    """Measure a night, print its verdict, and notify."""
     paths.set_plot_cache()
     with nightly.log.night_log() as logger:
         try:
@@ -95,7 +95,7 @@ def show(result: NightResult, notify: str | None, when: str, common: Common) -> 
 
 
 def show_locked(locked: nightly.lock.Locked, common: Common) -> int:
-    """A night is being measured: nothing is wrong, and there is nothing to do."""
+    """Another process is measuring a night: this is no error, and there is nothing to do."""
     if common.json:
         print_json({"outcome": "locked", "exit_code": EXIT_OK, "line": str(locked), "holder": locked.facts()})
     elif not common.quiet:
@@ -114,7 +114,7 @@ def print_cron(
     choice: Choice | None,
     common: Common,
 ) -> int:
-    """Print what runs the same command every night.  settings: as options."""
+    """Print a schedule that runs the same command every night.  settings: as options."""
     name = nightly.suite.own_file(suite) or suite.name
     words = ["nightly", "--suite", name, "--out", absolute(str(out))]
     words += ["--budget", budget] if budget else []

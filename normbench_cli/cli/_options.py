@@ -1,4 +1,4 @@
-"""Options that several commands share, each declared once, and the decorators that give them to a command."""
+"""Options shared by several commands, each declared once, and the decorators that add them to a command."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ REPORTS = Path("reports")  # in the working folder
 
 @dataclass(frozen=True)
 class Common:
-    """What the options say that every command takes.  ``--debug`` is not among them: `main` deals with it."""
+    """The values of the options that every command takes, except ``--debug``, which `main` handles."""
 
     db: str | None
     json: bool
@@ -110,7 +110,7 @@ def common_options(command: CommandFunction) -> CommandFunction:
 
 
 def with_interrupts(command: CommandFunction) -> CommandFunction:
-    """The command with an interrupt as an error: typer would drop what it says."""
+    """Turn an interrupt into an error: typer would drop its message."""
 
     @functools.wraps(command)
     def call(**values: Any) -> int:
@@ -125,11 +125,10 @@ def with_interrupts(command: CommandFunction) -> CommandFunction:
 def config_options(
     panels: Mapping[str, Sequence[str]], *, several: Sequence[str] = (), defaults: Mapping[str, str] | None = None
 ) -> Callable[[CommandFunction], CommandFunction]:
-    """Give a command an option for each of these fields of a configuration, in the panels of its help.
+    """Give a command an option for each of these configuration fields, in the panels of its help.
 
-    The command's argument ``settings`` receives those that are given, by name: as text, numbers and booleans, or a list
-    of texts for the fields that take `several` values.  `defaults`: where the command's default is another than the
-    configuration's.
+    The command's argument ``settings`` receives the given ones by name: text, numbers and booleans, or a list of texts
+    for the fields that take `several` values.  `defaults`: the command's defaults that differ from the configuration's.
     """
     options = [
         config_option(name, panel, several=name in several, default=(defaults or {}).get(name, FROM_CONFIG))
@@ -142,7 +141,7 @@ def config_options(
 
 
 def words_of(settings: Mapping[str, Any]) -> list[str]:
-    """The options that give these values to fields of a configuration."""
+    """The command-line options that set these configuration fields."""
     words: list[str] = []
     for name, value in settings.items():
         flag = name.replace("_", "-")
@@ -151,7 +150,7 @@ def words_of(settings: Mapping[str, Any]) -> list[str]:
 
 
 def config_option(name: str, panel: str, *, several: bool, default: str) -> inspect.Parameter:
-    """The option of a configuration's field, explained by the field's own sentence."""
+    """The option of a configuration field, with the field's own help text."""
     flag = name.replace("_", "-")
     registry, number, switch = REGISTRIES.get(name), is_number(name), TYPES[name] in (bool, bool | None)
     several = several and not switch
@@ -194,7 +193,7 @@ def expanded(
     options: Sequence[inspect.Parameter],
     collect: Callable[[dict[str, Any]], object],
 ) -> CommandFunction:
-    """The command with options in place of one of its arguments, which receives what they say."""
+    """Replace an argument of a command by options; the argument receives their values."""
 
     @functools.wraps(command)
     def call(**values: Any) -> int:

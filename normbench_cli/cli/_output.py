@@ -22,9 +22,9 @@ def print_table(
     keys: int = 1,
     styles: Mapping[tuple[int, str], str] | None = None,
 ) -> None:
-    """A table on stdout: drawn by rich on a terminal, plain aligned columns elsewhere.
+    """Print a table on stdout: drawn by rich on a terminal, plain aligned columns elsewhere.
 
-    keys: how many of the first columns name a row; a table drawn in parts repeats them.  styles: of a row's cell.
+    keys: how many of the first columns name a row; a table drawn in parts repeats them.  styles: by row and column.
     """
     if sys.stdout.isatty():
         from normbench_cli.cli._terminal import draw_table
@@ -37,7 +37,7 @@ def print_table(
 
 
 def print_json(document: Any) -> None:
-    """One JSON document on stdout; numbers that JSON does not have (nan, infinities) become null."""
+    """Print one JSON document on stdout; NaN and infinities, which JSON lacks, become null."""
     echo(json.dumps(json_value(document), indent=2, allow_nan=False))
 
 
@@ -63,8 +63,8 @@ def hint(line: str, quiet: bool = False) -> None:
 
 
 def echo(text: str, stream: TextIO | None = None) -> None:
-    """Print, harmless to a terminal and without passwords; a character that the stream cannot encode becomes a question
-    mark."""
+    """Print, safely for a terminal and with passwords masked; characters that the stream cannot encode become question
+    marks."""
     stream = stream or sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
     print(printable(masked(text)).encode(encoding, "replace").decode(encoding), file=stream)

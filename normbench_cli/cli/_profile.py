@@ -27,7 +27,7 @@ PASSES = {
     "backward": "backward",
     "eval": "forward in evaluation mode",
 }
-COLUMNS = (  # as far as a slash
+COLUMNS = (  # names up to the slash
     *("norm", "step ms (median)", "IQR", "p95", "n", "outliers", "time", "samples/s", "own share"),
     *("must move", "least ms", "% of limit", "peak memory", "peak", "saved for backward", "saved", "solver iterations"),
 )
@@ -38,7 +38,7 @@ Row = dict[str, Any]
 def given_shapes(
     shapes: list[tuple[int, ...]], preset: str | None, model: str | None, settings: Mapping[str, Any]
 ) -> dict[tuple[int, ...], int]:
-    """The shapes that the options name, with counts; empty if they name none."""
+    """The shapes that the options give, with counts; empty if they give none."""
     if sum(map(bool, (shapes, preset, model))) > 1:
         raise UsageError("--shape, --preset and --shapes-of each name shapes", "give one of them")
     if preset:
@@ -49,13 +49,13 @@ def given_shapes(
 
 
 def batch_size(settings: Mapping[str, Any]) -> int | None:
-    """As the configuration reads and checks it, where it is given."""
+    """The given batch size, parsed and checked by the configuration."""
     given = settings.get("batch_size")
     return None if given is None else make_config({"batch_size": given}).batch_size
 
 
 def run_shown(plan: ProfilePlan, store: Store, *, quiet: bool, json: bool = False) -> dict[str, Any]:
-    """Run the profile; what is measured is shown on stderr as it comes, in a table where people look at a terminal.
+    """Run the profile and show results on stderr as they come, in a live table on a terminal.
 
     The outcome has the recorded ``runs`` by norm, besides what `run_profile` gives.
     """
@@ -77,7 +77,7 @@ def place_title(place: Place) -> str:
 
 
 def live_line(row: Row) -> tuple[str, str, str]:
-    """What the live table says of a candidate: popnorm, 31.200, 0.78 [0.77, 0.79]."""
+    """A candidate's line in the live table: popnorm, 31.200, 0.78 [0.77, 0.79]."""
     if row["status"] != "ok":
         return row["contender"], row["status"], ""
     against = interval(row) if row["ratio"] is not None else "-"
@@ -85,7 +85,7 @@ def live_line(row: Row) -> tuple[str, str, str]:
 
 
 def time_rows(rows: list[Row]) -> list[Row]:
-    """One row a candidate: its time relative to `batchnorm`, or why there is none."""
+    """One row per candidate: its time relative to `batchnorm`, or why there is none."""
     return [row for row in rows if row["metric"] == "step_time_ms" and row["reference"] in ("batchnorm", None)]
 
 
@@ -99,7 +99,7 @@ def line_of(row: Row) -> str:
 
 
 def title_of(row: Row) -> str:
-    """The shape or model, and what is not as usual."""
+    """The shape or model, and unusual options."""
     if "model" in row:
         return _profile_steps.title_of(row)
     return " ".join([f"layer {row['shape']}", *(row[name] for name in USUAL if row[name] != USUAL[name])])
@@ -110,7 +110,7 @@ def interval(row: Row, start: str = "ratio") -> str:
 
 
 def print_profile(outcome: dict[str, Any], precision: float | None) -> None:
-    """A table for each shape and model, a row for each candidate; and the totals of a network's shapes."""
+    """Print a table for each shape and model, a row for each candidate; and the totals of a network's shapes."""
     results = outcome["results"]
     tables: dict[str, dict[str, dict[str, str]]] = {}
     for result in results:
@@ -125,7 +125,7 @@ def print_profile(outcome: dict[str, Any], precision: float | None) -> None:
 
 
 def in_order(row: dict[str, str]) -> dict[str, str]:
-    """The columns from the most to the least important; the results come reference by reference."""
+    """Sort the columns by importance; the results come reference by reference."""
     return dict(sorted(row.items(), key=lambda item: COLUMNS.index(item[0].partition(" / ")[0])))
 
 
@@ -144,7 +144,7 @@ def print_totals(totals: list[Row]) -> None:
 
 
 def notes(results: list[Row], precision: float | None) -> list[str]:
-    """What has to be known to read the tables."""
+    """Notes on how to read the tables."""
     passes = dict.fromkeys(_profile_steps.what_is_timed(row, PASSES) for row in results)
     found = [f"Ratios: median over rounds, 95 % bootstrap interval.  Times: {'; '.join(passes)}."]
     found += _profile_steps.notes(results)

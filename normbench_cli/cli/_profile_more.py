@@ -1,4 +1,4 @@
-"""Options of `normbench profile` on what is looked at besides the times: the solver, a trace, an earlier profile."""
+"""Options of `normbench profile` besides those on timing: the solver, a trace, an earlier profile."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ SOLVER, MORE = "Median solver", "Trace and comparison"
 
 @dataclass(frozen=True)
 class MoreOptions:
-    """solver: measure the solver of the generalized median, with each phi, in place of layers and models.
-
-    trace: the file of a trace; compare: a run of an earlier profile.
-    """
+    """solver: measure the solver of the generalized median, with each phi, instead of layers and models.  trace: the
+    file of a trace; compare: a run of an earlier profile."""
 
     solver: bool = False
     phi: str = ""
@@ -27,7 +25,7 @@ class MoreOptions:
     compare: str = ""
 
     def check(self, *, sweep: str, others: Mapping[str, object]) -> None:
-        """Options that contradict each other.  others: those that --solver has no use for, with their values."""
+        """Reject contradictory options.  others: those that --solver does not use, with their values."""
         unused = {**others, "--sweep": sweep, "--trace": self.trace, "--compare": self.compare}
         if self.solver and (given := [name for name, value in unused.items() if value]):
             raise UsageError(f"--solver measures no layers and models: {given[0]} has no meaning", f"omit {given[0]}")

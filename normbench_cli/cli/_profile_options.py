@@ -1,4 +1,4 @@
-"""Options of `normbench profile` on data from a run, starts of solvers, steps of models, and sweeps."""
+"""Options of `normbench profile` for data from a run, solver starts, model steps, and sweeps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALLOW = "Trust this package: recorded runs may load its components, now and late
 
 @dataclass(frozen=True)
 class WorkOptions:
-    """What the layers are given, how solvers start, which steps of a model are timed, what is swept."""
+    """Inputs of the layers, starts of the solvers, the steps of a model to time, the sweep."""
 
     start: str = "warm"
     step: str = "train"
@@ -31,7 +31,7 @@ class WorkOptions:
     out: Path = _options.REPORTS
 
     def check(self, *, only: str | None, names_shapes: bool, settings: dict[str, object]) -> None:
-        """Options that contradict each other."""
+        """Reject contradictory options."""
         if self.from_run and (names_shapes or self.sweep):
             raise UsageError(
                 "--from-run gives the shapes that the run's layers see", "drop --shape and the like, --sweep"

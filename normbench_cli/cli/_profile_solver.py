@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 
 class Asked(NamedTuple):
-    """What the options say: phi as text, the shapes, at least so many rounds, so many seconds."""
+    """The options: phi as text, the shapes, the minimum number of rounds, the seconds."""
 
     phi: str
     shapes: list[tuple[int, ...]]
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
 
 
 def profile_solver(settings: Mapping[str, Any], asked: Asked, work: WorkOptions, common: Common) -> int:
-    """work: the files to write, by default as for a report; a run whose values are searched."""
+    """work: the files to write, by default as for a report; a run whose activations are the data."""
     paths.set_plot_cache()
     formats = files.parse_formats(work.form or ("" if common.json else "md"))
     with interrupts.raised(), Store.open(common.db) as store:
@@ -68,7 +68,7 @@ def make_plan(settings: Mapping[str, Any], asked: Asked, work: WorkOptions, stor
 
 
 def values_of(work: WorkOptions, settings: Mapping[str, Any], store: Store) -> dict[str, Tensor]:
-    """What the norms of a trained network see, one layer of each shape: (values, channels)."""
+    """The inputs of a trained network's norms, one layer of each shape: (values, channels)."""
     allow_packages(work.allow)
     device = str(settings.get("device", "auto"))
     found = record_activations(work.from_run, store, device=device, layer=work.layer, force=work.force)
@@ -83,7 +83,7 @@ def parse_phis(text: str) -> list[float]:
 
 
 def last_rows(rows: list[Row]) -> list[Row]:
-    """Of each solver the error after the most passes."""
+    """Each solver's error after the most passes."""
     return list({row["contender"]: row for row in rows if row["metric"] == "solver/error"}.values())
 
 

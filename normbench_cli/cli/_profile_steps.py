@@ -1,4 +1,4 @@
-"""What `normbench profile` prints of the steps of a model: which one, the norm's own share, what the words mean."""
+"""What `normbench profile` prints about the steps of a model: which one, the norm's own share, the notes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ STEPS = {"train": "a training step", "eval": "forward in evaluation mode"}
 
 
 def title_of(row: Row) -> str:
-    """The model, its batch, and what is not as usual: model resnet20, batch of 128, eval."""
+    """The model, its batch, and unusual options: model resnet20, batch of 128, eval."""
     unusual = [row[name] for name, usual in (("step", "train"), ("start", "warm")) if row[name] != usual]
     return ", ".join([f"model {row['model']}", f"batch of {row['batch_size']}", *unusual])
 
@@ -28,7 +28,7 @@ def share_cells(row: Row) -> dict[str, str]:
 
 
 def notes(results: Sequence[Row]) -> list[str]:
-    """What has to be known to read these columns."""
+    """Notes on how to read these columns."""
     found = []
     if any(row.get("share") is not None for row in results):
         found.append("own share: (time - time of the reference) / time, the part of the step that the norm costs more.")

@@ -15,7 +15,7 @@ from normbench_cli.store import Store
 
 
 class Afterwards:
-    """What was asked for, checked before anything is measured."""
+    """The requested follow-ups, checked before anything is measured."""
 
     def __init__(self, plan: ProfilePlan | SweepPlan, store: Store, earlier: str, trace: Path | None) -> None:
         self._plan = plan
@@ -29,7 +29,7 @@ class Afterwards:
         self._made: compare.ProfileComparison | None = None
 
     def compare(self, run_ids: Mapping[str, str]) -> dict[str, object]:
-        """What the JSON document has besides the results."""
+        """What is added to the JSON document."""
         if self._then is None:
             return {}
         self._made = compare.compare_profiles(self._store, run_ids, self._then, self._earlier)

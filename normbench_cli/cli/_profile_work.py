@@ -1,4 +1,4 @@
-"""What `normbench profile` does with its options: one plan or a sweep, made, run, printed and written.  Loads torch."""
+"""The work of `normbench profile`: make one plan or a sweep, run it, print and write the results.  Loads torch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Shape = tuple[int, ...]
 
 
 class NamedShapes(NamedTuple):
-    """What the options say of shapes: each one, a preset, or a model."""
+    """The shapes that the options give: individual ones, a preset, or a model."""
 
     shapes: list[Shape]
     preset: str | None
@@ -53,7 +53,7 @@ def plan_work(
     db: str | None,
     **options: Any,
 ) -> ProfilePlan | SweepPlan:
-    """usual: the shapes of layers if none are named.  options: of `plan_profile`."""
+    """usual: the default shapes of layers.  options: of `plan_profile`."""
     work.check(only=only, names_shapes=bool(named), settings=settings)
     files.parse_formats(work.form)
     options |= {"steps": work.step.split(","), "starts": work.start.split(",")}
@@ -86,7 +86,7 @@ def plan_from_run(
 
 
 def run_shown(plan: ProfilePlan | SweepPlan, store: Store, *, quiet: bool, json: bool = False) -> dict[str, Any]:
-    """Run the profile; what is measured is shown on stderr as it comes."""
+    """Run the profile and show results on stderr as they come."""
     if isinstance(plan, ProfilePlan):
         return _profile.run_shown(plan, store, quiet=quiet, json=json)
     with profile_progress(plan.places, quiet=quiet) as shown:
@@ -101,7 +101,7 @@ def print_outcome(plan: ProfilePlan | SweepPlan, outcome: dict[str, Any], precis
 
 
 def write_files(work: WorkOptions, outcome: dict[str, Any], *, quiet: bool) -> None:
-    """The tables and plots of a sweep, if formats are named."""
+    """Write the tables and plots of a sweep, if formats are given."""
     formats = files.parse_formats(work.form)
     if not formats:
         return

@@ -24,12 +24,12 @@ COLUMNS: tuple[ProgressColumn, ...] = (
     TextColumn("{task.fields[numbers]}", markup=False, table_column=Column(no_wrap=True)),
     TimeRemainingColumn(),
 )
-LEAST_BAR, TIME_LEFT, GAPS = 10, 7, 4  # columns of the terminal
+LEAST_BAR, TIME_LEFT, GAPS = 10, 7, 4  # terminal columns
 LEAST_NAME = 16
 
 
 class TrainingBars:
-    """A bar for the run that is being trained and, in a grid, one for all runs."""
+    """A bar for the run in training and, in a grid, one for all runs."""
 
     def __init__(self, bars: Bars, runs: int, axes: Sequence[str] = ()) -> None:
         self._bars = bars
@@ -54,17 +54,17 @@ class TrainingBars:
                 self._bars.update(self._grid, completed=self._ended, numbers=f"{self._ended}/{self._runs}")
 
     def _name(self, taken: int = 0) -> str:
-        """The run's name in what the numbers leave."""
+        """The run's name, in the width that the numbers leave."""
         return run_name(self._config, self._width - taken, self._axes) if self._config else ""
 
     @property
     def _width(self) -> int:
-        """What the bar and the time left leave to text."""
+        """The width that the bar and the time left leave for text."""
         return self._bars.console.width - LEAST_BAR - TIME_LEFT - GAPS
 
 
 def run_name(config: RunConfig, width: int, axes: Sequence[str] = ()) -> str:
-    """The settings that tell runs apart, as many as fit: what varies stays longest, and the norm is shortened last."""
+    """The settings that distinguish runs, as many as fit: varying ones are dropped last; then the norm is shortened."""
     seed, varying = f"seed {config.seed}", axis_words(config, axes)
     act = [config.act] if "act" in axes else []
     for words in (
@@ -110,7 +110,7 @@ class EvaluationBar:
 def grid_progress(
     configs: Sequence[RunConfig], axes: Sequence[str], choice: Choice | None, common: Common
 ) -> AbstractContextManager[Callback]:
-    """Of runs one after the other, or of those that workers execute.  axes: the settings that vary."""
+    """Progress of runs one after another, or of runs on workers.  axes: the settings that vary."""
     if choice is None:
         return training_progress(len(configs), axes, quiet=common.quiet)
     return cells_progress(configs, axes, quiet=common.quiet or common.json)
@@ -131,7 +131,7 @@ def evaluation_progress(cases: int, *, quiet: bool) -> Iterator[Callback]:
 
 @contextmanager
 def profile_progress(places: int, *, quiet: bool) -> Iterator[Callable[[list[str]], None]]:
-    """A bar for the comparisons; what it yields shows the lines of one that is done above it."""
+    """A bar for the comparisons; yields a function that prints the lines of a finished one above it."""
     with bars_on_stderr(quiet, transient=True) as bars:
         task = bars.add_task("comparing", total=places, numbers=f"0/{places}")
 
@@ -151,7 +151,7 @@ def bars_on_stderr(quiet: bool, transient: bool = False) -> Bars:
 
 
 def with_notices(show: Callback, bars: Bars, quiet: bool) -> Callback:
-    """The callback of these bars, which prints notices above them."""
+    """Wrap the callback of these bars to print notices above them."""
 
     def on_event(event: Event) -> None:
         if isinstance(event, Notice) and not quiet:

@@ -1,4 +1,4 @@
-"""What `reproduce` prints: before it starts what is done and what will run, afterwards the verdict.  Loads pandas."""
+"""What `reproduce` prints: first what is done and what will run, afterwards the verdict.  Loads pandas."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NothingRun(NormbenchError):
 
 
 def dry_run(suites: Sequence[Suite], scale: Scale, budget: float, common: Common) -> int:
-    """Say which cells are done, which would run and about how long."""
+    """Print which cells are done, which would run, and for about how long."""
     plan = plan_reproduction(suites, scale, budget, common.db)
     if common.json:
         print_json(plan_json(plan))
@@ -50,7 +50,7 @@ def run(
     *,
     no_run: bool = False,
 ) -> int:
-    """Run what is due, and print and write the verdict.  A report to which nothing was added is not written again."""
+    """Run what is due, and print and write the verdict.  A report to which nothing was added is not rewritten."""
     paths.set_plot_cache()
     formats = parse_formats(form if form is not None else "" if common.json else "md")
     if formats:
@@ -81,8 +81,7 @@ def run(
 
 
 def stem_of(suites: Sequence[Suite], scale: Scale) -> str:
-    """The name of the files: that of the paper if these are all of its suites, else theirs; `suites` for several
-    papers."""
+    """The stem of the files: the paper's name if these are all its suites, else theirs; `suites` for several papers."""
     papers = {suite.name.partition("/")[0] for suite in suites}
     if len(papers) > 1:
         name = "suites"
@@ -107,7 +106,7 @@ def show(document: Document, plan: Plan, missing: Mapping[Place, str], common: C
 
 
 def parted(records: Sequence[Mapping[str, Any]], *names: str) -> Iterator[list[Mapping[str, Any]]]:
-    """The records that have each of these fields, and the others."""
+    """Yield the records that have each of these fields, then the others."""
     for name in names:
         yield [record for record in records if name in record]
     yield [record for record in records if not record.keys() & set(names)]
@@ -136,7 +135,7 @@ def announcement(plan: Plan) -> list[str]:
 
 
 def plan_row(plan: Plan, suite: Suite) -> dict[str, str]:
-    """A suite's cells by what becomes of them."""
+    """Counts of a suite's cells, by what happens to them."""
     states, due = dict[Place, str](), {job.fingerprint for job in plan.due}
     for job in plan.jobs:
         word = "done" if job.done else "to run" if job.fingerprint in due else "cannot run"

@@ -1,4 +1,4 @@
-"""The settings by which the runs of a grid are told apart, in tables, messages and progress."""
+"""The settings that distinguish the runs of a grid, in tables, messages and progress."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ EMPTY = "-"
 
 
 def print_results(results: Sequence[RunResult], axes: Sequence[str] = ()) -> None:
-    """A row for each run: its settings, its status, its last metrics; below the table why runs ended early.
+    """Print a row per run: its settings, status and last metrics; below the table, why runs ended early.
 
     axes: settings that vary.
     """
@@ -57,13 +57,13 @@ def result_row(result: RunResult, settings: Sequence[str] = SETTINGS) -> Row:
 
 
 def named_beside_each_other(rows: Sequence[Row], settings: Sequence[str] = SETTINGS) -> list[Row]:
-    """The rows with parameters written out in which their specs differ."""
+    """The rows, with the parameters spelled out in which their specs differ."""
     names = {field: setting_names(field, [row[field] for row in rows]) for field in settings}
     return [{name: names[name][text] if name in names else text for name, text in row.items()} for row in rows]
 
 
 def common_settings(rows: Sequence[Row]) -> Row:
-    """The settings that several rows share, but for the norm: they go below the table."""
+    """The settings that all of several rows share, except the norm; they go below the table."""
     if len(rows) < 2:
         return {}
     shared = [name for name in SETTINGS if name != "norm" and len({row[name] for row in rows}) == 1]
@@ -106,7 +106,7 @@ def duration(seconds: float) -> str:
 
 
 def print_dry_runs(dry_runs: Sequence[DryRun], axes: Sequence[str] = ()) -> None:
-    """The settings that all configurations share, the norm layers of each network, then the grid: a row for each
+    """Print the settings that all configurations share, the norm layers of each network, and the grid: a row per
     configuration with its estimated cost.
 
     axes: settings that vary.
@@ -148,7 +148,7 @@ def norm_row(norm: NormLayer) -> Row:
 
 
 def varying_settings(dry_runs: Sequence[DryRun], axes: Sequence[str]) -> list[str]:
-    """The axes that tell the dry runs apart; the norm of a single one."""
+    """The axes that distinguish the dry runs; the norm if there are none."""
     return [name for name in axes if len({getattr(one.config, name) for one in dry_runs}) > 1] or ["norm"]
 
 
@@ -165,6 +165,6 @@ def cost_row(one: DryRun, settings: Sequence[str]) -> Row:
 
 
 def short_time(moment: datetime) -> str:
-    """With the clock time in this year, with the year in others, as `ls` does."""
+    """With the time of day for this year, with the year for others, like `ls`."""
     this_year = moment.year == datetime.now().year
     return f"{moment:%m-%d %H:%M}" if this_year else f"{moment:%Y-%m-%d}"

@@ -23,8 +23,8 @@ def draw_table(
     keys: int = 1,
     styles: Mapping[tuple[int, str], str],
 ) -> None:
-    """On a narrow terminal cells of text fold between words and numbers stay whole; where that is not enough, the table
-    is drawn in parts."""
+    """On a narrow terminal, text cells wrap between words and numbers stay whole; if that is not enough, the table is
+    drawn in parts."""
     console = Console()
     lines = {column: longest_line(rows, column) for column in column_names(rows)}
     words = {column: least_width(rows, column) for column in lines}
@@ -41,14 +41,14 @@ def draw_table(
 
 
 def least_width(rows: Sequence[Row], column: str) -> int:
-    """The width at which names stay whole, and numbers with their unit and spread."""
+    """The width that keeps words whole, and numbers with their unit and spread."""
     if not is_numeric(rows, column):
         return longest_word(rows, column)
     return max(longest_word([], column), *(len(row.get(column, "")) for row in rows))
 
 
 def parts_that_fit(widths: Mapping[str, int], available: int, keys: int = 1) -> list[list[str]]:
-    """The columns in parts of at most this width, each with the first columns, which name the row."""
+    """Split the columns into parts of at most this width, each with the first columns, which name the row."""
     first, rest = list(widths)[:keys], list(widths)[keys:]
     parts = [first.copy()]
     for column in rest:
@@ -60,7 +60,7 @@ def parts_that_fit(widths: Mapping[str, int], available: int, keys: int = 1) -> 
 
 
 def reduced(widths: Mapping[str, int], least: Mapping[str, int], available: int) -> dict[str, int]:
-    """The widths that fill the terminal: the widest column gives first, below its longest word only if it must."""
+    """Widths that fit the terminal: the widest column shrinks first, below its longest word only if it must."""
     found = dict(widths)
     for _ in range(sum(found.values()) + GAP * (len(found) - 1) - available):
         wider = [column for column in found if found[column] > least[column]] or list(found)

@@ -21,7 +21,7 @@ from normbench_cli.store.errors import NoDatabase
 
 
 def run(request: TuneRequest, form: str | None, out: Path, common: Common) -> int:
-    """Make what is left of a tuning, and report it."""
+    """Run what is left of a tuning, and report it."""
     formats = formats_of(form, common)
     if formats:
         paths.ensure_writable(out, "--out")  # before hours of work, not after
@@ -37,12 +37,12 @@ def run(request: TuneRequest, form: str | None, out: Path, common: Common) -> in
 
 
 def go_on(tuning: str, form: str | None, out: Path, common: Common) -> int:
-    """Make what is left of a recorded tuning."""
+    """Run what is left of a recorded tuning."""
     return run(recorded_request(tuning, common.db), form, out, common)
 
 
 def report(tuning: str, form: str | None, out: Path, common: Common) -> int:
-    """Report what is recorded of a tuning."""
+    """Report a recorded tuning."""
     show(tuning, formats_of(form, common), out, common)
     return EXIT_OK
 
@@ -53,7 +53,7 @@ def formats_of(form: str | None, common: Common) -> list[str]:
 
 
 def show(text: str, formats: list[str], out: Path, common: Common) -> None:
-    """Print a tuning and write its files; the figures only with them."""
+    """Print a tuning and write its files; figures only go to files."""
     try:
         with Store.open(common.db, write=False) as store:
             tuning = read_tuning(store, text)

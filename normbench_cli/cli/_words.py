@@ -1,4 +1,4 @@
-"""The words of a command line, checked before anything reads them."""
+"""Checks of the command-line arguments, before anything parses them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Sequence
 
 from normbench_cli.errors import UsageError
 
-COMPLETION = "_NORMBENCH_COMPLETE"  # set by a shell that wants words completed, together with what was typed
+COMPLETION = "_NORMBENCH_COMPLETE"  # set by a shell for completion, together with what was typed
 TYPED = ({"COMP_WORDS", "COMP_CWORD"}, {"_TYPER_COMPLETE_ARGS"})
-LONGEST = 255  # bytes of a file's name on every system in use; no component has a longer one
+LONGEST = 255  # bytes of a file name on every system in use; no component name is longer
 SEPARATORS = re.compile("[/\\\\,=:+]")
 
 
 def ignore_stray_completion() -> None:
-    """Without what was typed, the variable does not come from a shell that completes, and the command runs."""
+    """Drop the variable if what was typed is missing: then no completing shell has set it, and the command runs."""
     wanted = os.environ.get(COMPLETION, "")
     if wanted and not wanted.startswith("source_") and not any(names <= os.environ.keys() for names in TYPED):
         del os.environ[COMPLETION]
 
 
 def check_words(words: Sequence[str]) -> None:
-    """Refuse a word that is not UTF-8 or holds a name that is too long, and an empty one, which an unset variable of a
-    shell leaves."""
+    """Reject an argument that is not UTF-8, contains too long a name, or is empty, as an unset shell variable leaves
+    it."""
     for word, previous in zip(words, ("", *words), strict=False):
         if not is_utf8(word):
             raise UsageError(f"the argument {word!r} is not in UTF-8", "write it in UTF-8")
@@ -32,7 +32,7 @@ def check_words(words: Sequence[str]) -> None:
             name = option if option.startswith("-") else "an argument"
             raise UsageError(f"{name} is empty", "give it a value, or leave it out")
         longest = max(SEPARATORS.split(word), key=len)
-        if len(longest.encode()) > LONGEST and not re.search("\\s", word):  # a sentence is not made of names
+        if len(longest.encode()) > LONGEST and not re.search("\\s", word):  # a sentence contains no names
             raise UsageError(
                 f"the name {longest[:20]}... has {len(longest):,} characters", f"give a name of at most {LONGEST} bytes"
             )

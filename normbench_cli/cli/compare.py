@@ -1,4 +1,4 @@
-"""normbench compare: two runs, or the runs of two filters, beside each other."""
+"""normbench compare: two runs, or the runs of two filters, side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""normbench db: make, upgrade and back up the results database; its other commands have files of their own."""
+"""normbench db: make, upgrade and back up the results database; its other commands are in their own files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""normbench db check: is the database sound, and its repair."""
+"""normbench db check: check the database, and repair it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from normbench_cli.store.repair import Repaired
 
 PROBLEMS_SHOWN = 50
-WITH_NIGHTS = ("night_values", "night_decisions")  # what belongs to nights is counted in --json only
+WITH_NIGHTS = ("night_values", "night_decisions")  # tables of nights, counted in --json only
 
 
 @common_options
@@ -68,7 +68,7 @@ def print_some(lines: list[str]) -> None:
 
 
 def remarks(health: Health) -> Iterable[str]:
-    """What is no damage."""
+    """Remarks on what is not damage."""
     for run_id in health.zombies:
         yield f"run {run_id} is marked running but its process is gone; the next command will mark it interrupted"
     for night_id in health.stale_nights:

@@ -1,4 +1,4 @@
-"""normbench doctor: what works on this machine, and what to do about what does not."""
+"""normbench doctor: what works on this machine, and how to fix what does not."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def corruption_rows(result: RunResult, cases: Sequence[CorruptionCase]) -> list[
 
 
 def pruning_rows(result: RunResult, prunings: Sequence[Pruning]) -> list[dict[str, str]]:
-    """A row for each way to choose channels, a column for each share of them that is kept."""
+    """A row for each way to choose channels, a column for each share of channels kept."""
     shares = sorted({pruning.keep for pruning in prunings}, reverse=True)
     rows: dict[tuple[str, int], dict[str, str]] = {}
     for pruning in prunings:

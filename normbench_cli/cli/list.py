@@ -122,7 +122,7 @@ def recipe_tables(recipe: recipes.Recipe) -> dict[str, Any]:
 
 
 def recipe_page(recipe: recipes.Recipe) -> str:
-    """A recipe's settings, and those that certain norms have in their place."""
+    """A recipe's settings, and those that replace them for certain norms."""
     facts = recipe_facts(recipe)
     tables = {"settings": recipe.settings} | {f"with {one['norm']}": one for one in recipe.exceptions}
     lines = [f"{recipe.name}: {recipe.paper}".rstrip(": "), recipe.summary]
@@ -138,7 +138,7 @@ def row_of(entry: Entry[Any]) -> dict[str, str]:
 
 
 def parameters(registry: Registry[Any], entry: Entry[Any]) -> str:
-    """What a spec of the component may set, with the defaults."""
+    """The parameters that a spec of the component may set, with defaults."""
     return ", ".join(
         name if parameter.default is inspect.Parameter.empty else f"{name}={parameter.default}"
         for name, parameter in registry.parameters(entry).items()

@@ -61,7 +61,7 @@ app.command("doctor", cls=Command, rich_help_panel=PROGRAM)(doctor.doctor)
 
 def main() -> NoReturn:
     """Run a command; every error ends here, as one line on stderr."""
-    # Not read from the parsed options: errors of parsing have tracebacks, too.
+    # Not read from the parsed options: parsing errors have tracebacks, too.
     debug = "--debug" in sys.argv
     hide_warnings(debug)
     interrupts.quit_at_once()
@@ -70,8 +70,8 @@ def main() -> NoReturn:
         check_words(sys.argv[1:])
         ignore_stray_completion()
         code = app(standalone_mode=False)
-        sys.stdout.flush()  # where it goes may be full, or closed
-        if code == EXIT_INTERRUPTED:  # typer has caught it, while it read the command line
+        sys.stdout.flush()  # the output may be full or closed
+        if code == EXIT_INTERRUPTED:  # typer caught it while parsing the command line
             fail("interrupted", code, debug=False)
     except NormbenchError as error:
         code = fail(error, error.exit_code, debug)
@@ -86,8 +86,8 @@ def main() -> NoReturn:
         if (full := full_disk_in(error)) is not None:
             code = fail(disk_full(full.filename or "the output", full), EXIT_ERROR, debug)
             if full.filename is None:
-                drop_output()  # what did not fit would be tried again at the end
-        else:  # a defect of normbench
+                drop_output()  # what did not fit would be flushed again at exit
+        else:  # a bug in normbench
             kind = type(error).__name__
             code = fail(f"unexpected {kind}: {error}; run again with --debug to see the traceback", EXIT_ERROR, debug)
     gc.freeze()  # skip the final collection: with torch loaded it takes most of a second
@@ -99,7 +99,7 @@ def drop_output() -> None:
 
 
 def hide_warnings(debug: bool) -> None:
-    """Libraries warn programmers, of their own files and lines: shown with ``--debug``, or where Python is asked to.
+    """Hide library warnings, meant for programmers, unless ``--debug`` or Python's own options ask for them.
 
     The filters stay as they are, so tests still turn warnings into errors.
     """

@@ -1,4 +1,4 @@
-"""normbench nightly: what cron calls.  Sub-commands stand in files of their own (`nightly_*.py`)."""
+"""normbench nightly: the command for cron.  Sub-commands are in their own files (`nightly_*.py`)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def night(
 
 
 def refuse_options(context: typer.Context) -> None:
-    """Options of the night before the name of a sub-command would have no effect."""
+    """Reject options of the night before a sub-command: they would have no effect."""
     sub = context.invoked_subcommand
     for option in context.command.params:
         source = context.get_parameter_source(option.name or "")

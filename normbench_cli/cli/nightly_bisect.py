@@ -1,4 +1,4 @@
-"""normbench nightly bisect: which commit changed a measurement."""
+"""normbench nightly bisect: find the commit that changed a measurement."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def exit_code(found: Bisected) -> int:
 
 
 def print_bisected(plan: BisectPlan, found: Bisected) -> None:
-    """The commits that were measured, in the order of the history, and the first slow one."""
+    """Print the measured commits in the order of the history, and the first changed one."""
     places = {commit: place for place, commit in enumerate([plan.good.hash, *plan.parents])}
     print_table([row_of(plan, one) for one in sorted(found.judged, key=lambda one: places[one.commit])])
     echo("")
@@ -99,7 +99,7 @@ def row_of(plan: BisectPlan, one: Judged) -> dict[str, str]:
 
 
 def conclusion(plan: BisectPlan, found: Bisected) -> list[str]:
-    """What it came to, in sentences."""
+    """The outcome, in sentences."""
     ratio = found.ratio
     times = f"{ratio.median:.4g} [{ratio.low:.4g}, {ratio.high:.4g}] times {ratio.reference[:10]}"
     if not found.differs:
@@ -115,7 +115,7 @@ def conclusion(plan: BisectPlan, found: Bisected) -> list[str]:
 
 
 def bisect_json(plan: BisectPlan, found: Bisected) -> dict[str, Any]:
-    """The outcome in JSON: `first` has one commit, or those that could not be told apart."""
+    """The outcome as JSON: `first` has one commit, or those that could not be told apart."""
     return {
         "measurement": plan.measurement.name,
         "repo": plan.checkout.top,

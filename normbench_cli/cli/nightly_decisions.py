@@ -1,4 +1,4 @@
-"""normbench nightly accept, normbench nightly mute: what a person decides about measurements."""
+"""normbench nightly accept, normbench nightly mute: a person's decisions about measurements."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def mute(
 
 
 def parse_day(text: str, option: str, today: date | None = None) -> date:
-    """A day as it is written: 2026-12-01; where days are counted from today also `14d` and `today`."""
+    """Parse a day: 2026-12-01; if `today` is given, also `14d` (counted from it) and `today`."""
     if today and text == "today":
         return today
     days = re.fullmatch(r"([0-9]{1,4})d", text) if today else None
@@ -169,5 +169,5 @@ def decision_rows(found: Sequence[Decision], day: str) -> list[dict[str, str]]:
 
 
 def shown(decision: Decision) -> dict[str, Any]:
-    """A decision in JSON."""
+    """A decision as JSON."""
     return vars(decision) | {"until": decision.until.isoformat()}

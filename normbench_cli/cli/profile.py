@@ -215,7 +215,7 @@ def parse_fraction(text: str | None) -> float | None:
 
 
 def exit_code(results: list[dict[str, Any]]) -> int:
-    """4 if no time was measured, 5 if something could not be, such as for lack of memory."""
+    """4 if no time was measured, 5 if something could not be measured, such as for lack of memory."""
     if not any(row["metric"] == "step_time_ms" and row["status"] == "ok" for row in results):
         return EXIT_NOTHING_MEASURED
     return EXIT_OK if all(row["status"] == "ok" for row in results) else EXIT_INCOMPLETE

@@ -161,7 +161,7 @@ def shown(run: Run, metrics: Mapping[str, float], **more: Any) -> dict[str, Any]
 
 
 def cell(value: object) -> str:
-    """A fact of a run as text: words apart, times in the local zone."""
+    """A fact of a run as text: items separated by blanks, local times."""
     if isinstance(value, list):
         return " ".join(map(str, value))
     return f"{local_time(value):%Y-%m-%d %H:%M:%S}" if isinstance(value, datetime) else str(value)
@@ -176,7 +176,7 @@ def flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def evenly_spaced(length: int, most: int) -> list[int]:
-    """At most so many indices, evenly from the first to the last."""
+    """At most `most` indices, evenly spaced from the first to the last."""
     if length <= most:
         return list(range(length))
     return sorted({round(i * (length - 1) / (most - 1)) for i in range(most)})

@@ -142,7 +142,7 @@ def train(
 
 
 def in_first(place: Rank | None, work: Callable[[], int]) -> int:
-    """Do the work in this process, or in the first of those that torchrun has started, while the others train along."""
+    """Do the work in this process or, under torchrun, in the first process while the others train along."""
     if place is None:
         return work()
     from normbench_cli.experiments.distributed.rank_zero import joined
@@ -171,7 +171,7 @@ def train_grid(
 
 
 def counted(results: Sequence[RunResult], cells: int) -> str:
-    """How many cells were trained here, by others meanwhile, and before."""
+    """How many cells were trained here, meanwhile by other processes, and before."""
     others, skipped = sum(result.elsewhere for result in results), cells - len(results)
     line = f"{len(results) - others} new, {skipped} already finished" + " (--rerun trains them again)" * bool(skipped)
     return f"{line}, {others} by other processes" if others else line
@@ -208,7 +208,7 @@ def train_cells(cells: Sequence[Cell], axes: Sequence[str], choice: Choice | Non
 
 
 def check_losses(results: Sequence[RunResult]) -> None:
-    """An error for measurements that could be shown and not be written anywhere."""
+    """Raise an error for measurements that could be shown but not written anywhere."""
     if lost := [result.lost for result in results if result.lost]:
         raise NormbenchError("; ".join(lost), "keep what was printed, or train again")
 
@@ -242,7 +242,7 @@ def resume_run(run: str, common: Common, *, force: bool) -> int:
 
 
 def estimate(configs: Sequence[RunConfig], axes: Sequence[str], common: Common) -> int:
-    """Print what each configuration would be and take."""
+    """Print each configuration and its estimated cost."""
     from normbench_cli.experiments.dry_run import dry_run
 
     dry_runs = dry_run(configs)

@@ -1,6 +1,6 @@
 """What on this machine disturbs a benchmark, for `doctor`: clocks, limits, other users of the GPU, its float32.
 
-All of it is read, nothing is set.  None of it is an error: it works, but not as a benchmarker wants it.
+The settings are only read, never changed.  No finding is an error: all works, but timings may suffer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Line = tuple[str, str]  # what was found, and what to do
 
 
 def conditions(device: torch.device) -> dict[str, Line]:
-    """Each by its name.  Where the system does not tell, there is none."""
+    """Return the conditions by name, without those that the system does not report."""
     found = {"processor clock": governor()}
     if takes_flags(device):
         with kept_busy(device):
@@ -35,7 +35,7 @@ def conditions(device: torch.device) -> dict[str, Line]:
 
 
 def governor() -> Line | None:
-    """What decides the clock of the processors."""
+    """The frequency governors of the CPU cores."""
     names = sorted({path.read_text().strip() for path in PROCESSORS.glob(GOVERNORS)})
     if not names:
         return None
@@ -71,7 +71,7 @@ def processes(state: GpuState) -> Line | None:
 
 
 def clock(state: GpuState) -> Line | None:
-    """Read under load."""
+    """The GPU clock, read under load."""
     if state.clock_mhz is None or state.max_clock_mhz is None:
         return None
     why = f" ({', '.join(state.slowed_by)})" if state.slowed_by else ""

@@ -1,4 +1,4 @@
-"""A training whose step time is also known in times of the calibration, which runs between its steps."""
+"""Training with the step time also measured relative to a calibration workload, which runs between the steps."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ AROUND = 20  # samples before and after the training
 
 
 def train_calibrated(config: RunConfig, store: Store) -> tuple[RunResult, float | None]:
-    """Train, and give the result and the median time of a step over that of the calibration.
+    """Train, and return the result and the ratio of the median step time to that of the calibration.
 
-    The second is None where no step is timed, as in a cross-validation.
+    The ratio is None where no step is timed, as in a cross-validation.
     """
     calibration = Calibration(pick_device(config.device))
 
     def between_steps(_: Event) -> None:
-        if not config.folds:  # folds are trained beside this process
+        if not config.folds:  # folds are trained in other processes
             calibration.sample()
 
     for _ in range(AROUND):

@@ -1,4 +1,4 @@
-"""The uncommitted changes of normbench's own checkout, in short: enough to know afterwards what code a run used."""
+"""The uncommitted changes of normbench's own checkout, shortened: enough to know afterwards what code a run used."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MOST_CHARACTERS = 10_000
 
 
 def checkout_diff(folder: Path) -> dict[str, Any] | None:
-    """The changes to committed files as text, cut if it is long, and the new files; None if git cannot say.
+    """Return the diff of committed files, truncated if it is long, and the new files; None if git fails.
 
-    digest: of all changes, also of what is cut.
+    digest: of all changes, including what is truncated.
     """
     try:
         diff = git(folder, "diff", "HEAD", "--no-color", "--no-ext-diff", "--relative", "--", ".")
@@ -28,7 +28,7 @@ def checkout_diff(folder: Path) -> dict[str, Any] | None:
     text = diff.decode(errors="replace")
     return {
         "files": len(counts),
-        "added": sum(int(added) for added, _ in counts if added.isdigit()),  # "-" for a file that is not text
+        "added": sum(int(added) for added, _ in counts if added.isdigit()),  # "-" for a binary file
         "removed": sum(int(removed) for _, removed in counts if removed.isdigit()),
         "new_files": new,
         "digest": hashlib.sha256(diff + repr(sorted(new.items())).encode()).hexdigest()[:DIGITS],

@@ -1,4 +1,4 @@
-"""Saving the checkpoints of a run.  Where one cannot be written, training goes on, and the last one stays."""
+"""Saving the checkpoints of a run.  If one cannot be written, training goes on and the previous one is kept."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Checkpoints:
         self._failed = False
 
     def save(self, training: Training, config: ResolvedConfig) -> None:
-        """Save a checkpoint, unless it includes records that are in memory only.  A failure is said once, and once more
-        of the last checkpoint, which other commands need."""
+        """Save a checkpoint, unless records before it are still in memory only.  A failure is logged once, and again
+        for the last checkpoint, which other commands need."""
         with held_back():
-            # or a power cut could leave a checkpoint and not the records before it
+            # otherwise a power cut could leave a checkpoint without the records before it
             problem = self._write(training, config) if self._store.sync() else "records before it are not written yet"
         last = training.step >= training.steps
         if problem and (last or not self._failed):
@@ -37,9 +37,9 @@ class Checkpoints:
         self._failed = bool(problem)
 
     def _write(self, training: Training, config: ResolvedConfig) -> str:
-        """Why it could not be written; empty if it was."""
+        """Write the checkpoint; return the reason if that fails, otherwise an empty string."""
         folder, home = paths.run_folder(self._run_id), paths.home()
-        if not home.is_dir():  # it may be back later, so it is not made again
+        if not home.is_dir():  # it may come back later, so it is not created again
             return f"the folder {home} has disappeared"
         try:
             checkpoint.save(folder, training.step, {**training.state_dict(), "config": config.to_dict()})

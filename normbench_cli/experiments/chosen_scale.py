@@ -1,7 +1,7 @@
-"""The schedule that was chosen for the scale `short` and a budget of time, as it is recorded.
+"""The recorded schedule that was chosen for the scale `short` and a time budget.
 
-It is a run of the kind `plan`: the same command finds it again and goes on with the same schedule, on which the
-fingerprints of its runs depend.
+It is stored as a run of the kind `plan`, so the same command finds it and continues with the same schedule, on which
+the fingerprints of its runs depend.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from normbench_cli.suites import Scale, Suite
 
 
 def recorded_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str | None) -> tuple[Scale, float] | None:
-    """The scale that was chosen for these suites and this budget before, and the seconds that all of it takes."""
+    """Return the scale chosen earlier for these suites and this budget, and the estimated seconds of all its runs."""
     key = plan_fingerprint(suites, scale, budget)
     run_id, status = newest_runs([key], db).get(key, ("", ""))
     if status != "finished":
@@ -43,7 +43,7 @@ def record_scale(
     environment: Mapping[str, Any],
     db: str | None,
 ) -> None:
-    """Record what was chosen; seconds: that the runs will take, as far as is known."""
+    """Record the chosen scale.  seconds: the estimated time of its runs."""
     config = {"suites": [suite.name for suite in suites], "budget_s": budget, "seeds": list(asked.seeds)}
     with Store.open(db) as store:
         key = plan_fingerprint(suites, asked, budget)

@@ -18,7 +18,7 @@ from normbench_cli.registry import CORRUPTIONS
 
 
 class Corrupted:
-    """A corruption of pixels as a disturbance of standardized inputs, which must come in the order of the test set."""
+    """A pixel corruption applied to standardized inputs, which must come in the order of the test set."""
 
     def __init__(self, corruption: Corruption, data: ImageData, device: torch.device) -> None:
         self._corruption = corruption
@@ -34,7 +34,7 @@ class Corrupted:
 
 
 def score_corrupted(training: Training, data: ImageData, cases: Sequence[CorruptionCase]) -> dict[str, float]:
-    """Scores under one corruption at some severities, and if these are all of them, the mean error over them."""
+    """Scores under one corruption at the given severities, and the mean error if these are all severities."""
     corrupted = [Corrupted(CORRUPTIONS.build(case.spec), data, training.device) for case in cases]
     metrics: dict[str, float] = {}
     errors: dict[int, float] = {}
@@ -47,9 +47,9 @@ def score_corrupted(training: Training, data: ImageData, cases: Sequence[Corrupt
 
 
 def mean_errors(errors: Mapping[CorruptionCase, float]) -> dict[str, float]:
-    """For each group with more than one corruption: the mean error over them, and how many they are.
+    """For each group with more than one corruption: the mean error, and the number of corruptions in it.
 
-    errors: of the corruptions that were measured at all severities, each under one of its cases.
+    errors: of the corruptions that were measured at all severities, each keyed by one of its cases.
     """
     metrics: dict[str, float] = {}
     for group in dict.fromkeys(case.group for case in errors):

@@ -1,4 +1,4 @@
-"""The facts of a data set that the papers' tables print: how many examples, classes and nodes, and images by group."""
+"""The data set statistics that the papers' tables print: numbers of examples, classes, nodes, and images by group."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from normbench_cli.engine.protocols import GraphData, ImageData
 
 
 def data_facts(data: ImageData | GraphData) -> dict[str, float]:
-    """`data/graphs`, `data/classes`, `data/mean_nodes` of graphs; `data/train_images`, `data/test_images`,
-    `data/classes` and `data/train_images@GROUP` of images."""
+    """`data/graphs`, `data/classes`, `data/mean_nodes` for graphs; `data/train_images`, `data/test_images`,
+    `data/classes` and `data/train_images@GROUP` for images."""
     facts: dict[str, float] = {"data/classes": data.classes}
     if isinstance(data, GraphData):
         return facts | {"data/graphs": len(data)} | mean_nodes(data)
@@ -24,6 +24,6 @@ def data_facts(data: ImageData | GraphData) -> dict[str, float]:
 
 
 def mean_nodes(data: GraphData) -> dict[str, float]:
-    """Only for data sets that say which graph a node belongs to."""
+    """`data/mean_nodes`, only for data sets that say which graph a node belongs to."""
     index: Any = getattr(data, "graph_index", None)
     return {"data/mean_nodes": len(index) / len(data)} if index is not None else {}

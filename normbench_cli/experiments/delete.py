@@ -13,9 +13,9 @@ from normbench_cli.store.schema import Run
 
 
 def deletable_runs(texts: Iterable[str], store: Store, *, force: bool = False) -> dict[str, Run | None]:
-    """The runs with these ids (or first digits), by id; None for one that is damaged.
+    """Return the runs with these ids (or id prefixes), by id; None for a damaged one.
 
-    An unknown run is an error; a running or a damaged one too, unless forced.  Look at all runs before the first is
+    An unknown run is an error; so is a running or damaged one, unless forced.  All runs are checked before the first is
     removed, so that a wrong id removes nothing.
     """
     runs: dict[str, Run | None] = {}
@@ -48,5 +48,5 @@ def delete_runs(run_ids: Sequence[str], store: Store) -> None:
 
 
 def folder_bytes(run_id: str) -> int:
-    """What a run's folder takes on the disk."""
+    """The size of a run's folder on disk."""
     return sum(file.stat().st_size for file in paths.run_folder(run_id).rglob("*") if file.is_file())

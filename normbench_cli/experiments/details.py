@@ -1,5 +1,5 @@
-"""The details that are recorded when a run begins: its data, the source of its components, the checkout's changes, and
-the state of the GPU."""
+"""The details recorded when a run begins: its data, the source of its components, the checkout's changes, and the
+state of the GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from normbench_cli.experiments.identity import made_of, revisions_of, sources_of
 
 
 def details_of(config: RunConfig, environment: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The fingerprint and the details of a run that begins with the data that are loaded."""
+    """Return the fingerprint and the details of a run on the data that are loaded now."""
     loaded = build.loaded_data(config.data)
     sources = sources_of(specs_of(config))
     details: dict[str, Any] = {"data": loaded.describe()}

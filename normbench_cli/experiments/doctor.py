@@ -1,6 +1,6 @@
-"""What works on this machine, and what to do about what does not.
+"""What works on this machine, and how to fix what does not.
 
-torch is loaded, and something is compiled: whether compilers work is only known by trying.
+Loads torch and compiles something: only trying shows whether the compilers work.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.location import parse_location
 from normbench_cli.version import __version__
 
-LEAST_FREE = 2**30  # bytes: three checkpoints of resnet101, of which two are kept and one is being written
-QUICK_BYTES = 2**22  # of tables and files that doctor reads; it leaves larger ones to `db check`
+LEAST_FREE = 2**30  # bytes: three checkpoints of resnet101, two kept and one being written
+QUICK_BYTES = 2**22  # size limit of tables and files that doctor reads; it leaves larger ones to `db check`
 
 
 class Finding(NamedTuple):
-    """The result of a check: whether all is well, what was found, and what to do."""
+    """The result of a check: whether all is well, what was found, and the remedy."""
 
     ok: bool
     found: str
@@ -37,10 +37,10 @@ class Finding(NamedTuple):
 
 
 def examine(db: str | None = None) -> dict[str, Finding]:
-    """The result of every check by its name.  A check that breaks is a finding, too."""
+    """Return the result of every check by name.  A check that raises an error is a finding, too."""
     home = check_home()
     if home.ok:
-        paths.set_compile_cache()  # like every training, so that what is compiled here is found there
+        paths.set_compile_cache()  # as in training, which then finds what is compiled here
     remembered = (trials.recall() if home.ok else None) or {}
     checks: dict[str, Callable[[], Finding]] = {
         "normbench": lambda: Finding(True, __version__),
@@ -60,7 +60,7 @@ def examine(db: str | None = None) -> dict[str, Finding]:
 
 
 def tried() -> dict[str, Callable[[], Finding]]:
-    """The checks that compile.  They take seconds, so their success is remembered (`trials`)."""
+    """The checks that compile.  They take seconds, so their success is cached (`trials`)."""
     return {"fast paths": check_fast_paths, "compiler": check_compiler}
 
 
@@ -80,7 +80,7 @@ def guarded_finding(error: Exception) -> Finding:
 
 
 def check_conditions() -> dict[str, Finding]:
-    """What disturbs a benchmark; each is said with what to do about it, and none is an error."""
+    """What disturbs a benchmark, each with a remedy; none is an error."""
     try:
         return {name: Finding(True, *line) for name, line in conditions(pick_device()).items()}
     except Exception as error:
@@ -111,7 +111,7 @@ def check_compiler() -> Finding:
     x = torch.ones(8, device=pick_device())
     try:
         torch.compile(lambda t: torch.sin(t) + 1)(x)
-    except Exception as error:  # whatever it is, compiling does not work here
+    except Exception as error:  # of any kind: compiling does not work here
         remedy = "works without, more slowly; install a C++ compiler (g++, clang), on a GPU Triton"
         return Finding(True, f"torch.compile fails: {type(error).__name__}", remedy)
     return Finding(True, "torch.compile works")

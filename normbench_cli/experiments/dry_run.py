@@ -1,4 +1,4 @@
-"""The dry run: what training a configuration would be, without recording anything: layers, steps, estimated cost."""
+"""The dry run: what training a configuration would involve (layers, steps, estimated cost); nothing is recorded."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from normbench_cli.experiments.norm_layers import NormLayer, norm_layers
 from normbench_cli.experiments.plan import by_fingerprint, check_cells
 from normbench_cli.registry import NORMS
 
-OF_NO_COST: dict[str, Any] = {  # settings on which the cost of a training does not depend
+OF_NO_COST: dict[str, Any] = {  # settings that do not affect the cost of training
     name: DEFAULTS[name] for name in ("lr", "weight_decay", "schedule", "init", "seed", "tag", "note")
 }
 REPEATS = 3
-FEW_EPOCHS, MORE_EPOCHS = 1, 5  # of a cross-validation, whose difference is the cost of an epoch
+FEW_EPOCHS, MORE_EPOCHS = 1, 5  # of two cross-validations; their difference gives the cost of an epoch
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a training would take, extrapolated from a few steps."""
+    """The cost of a training run, extrapolated from a few steps."""
 
     steps: int
     seconds: float
@@ -38,7 +38,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class DryRun:
-    """A configuration as it would be trained.  `compile` is None in it if only a trial can decide."""
+    """A configuration as it would be trained.  Its `compile` is None if only a trial can decide."""
 
     config: RunConfig
     fingerprint: str
@@ -58,9 +58,9 @@ class DryRun:
 
 
 def dry_run(configs: Iterable[RunConfig]) -> list[DryRun]:
-    """What training each of the configurations would take, equal ones once; all are checked first.
+    """Estimate the cost of training each configuration, without duplicates; all are checked first.
 
-    Of configurations that cost the same one is tried.
+    Configurations of equal cost are measured once.
     """
     unique = by_fingerprint(configs)
     check_cells(unique.values())
@@ -78,7 +78,7 @@ def like(tried: DryRun, config: RunConfig, fingerprint: str) -> DryRun:
 
 
 def dry_run_one(config: RunConfig, fingerprint: str) -> DryRun:
-    """Time a few steps with weights that are thrown away.  What compiling would save is not part of the estimate."""
+    """Time a few steps with weights that are thrown away.  The estimate ignores what compiling would save."""
     resolved = build.resolve(config, trial=None)
     model = build.make_model(resolved, build.load_data(config.data))
     with build.flags_of(resolved), sharing_cores(resolved.nproc):
@@ -94,8 +94,8 @@ def dry_run_one(config: RunConfig, fingerprint: str) -> DryRun:
 
 
 def estimate_steps(config: ResolvedConfig) -> Estimate:
-    """From three steps, and from scoring the first batch of each split three times.  Of several processes this one
-    computes its part of the batch; what they say to each other is not part of the estimate."""
+    """Estimate from three steps, and from scoring the first batch of each split three times.  With several processes,
+    this one computes its share of the batch; the estimate ignores communication."""
     training = build.make_training(replace(config, compile=False))
     device = training.device
     reset_peak_memory(device)
@@ -112,7 +112,7 @@ def estimate_steps(config: ResolvedConfig) -> Estimate:
 
 
 def estimate_folds(config: ResolvedConfig) -> Estimate:
-    """From cross-validations of one epoch and of five."""
+    """Estimate from cross-validations of one epoch and of five."""
     seconds, last = [], Record(None, 0, {})
     for epochs in (FEW_EPOCHS, MORE_EPOCHS):
         began = time.perf_counter()
@@ -129,7 +129,7 @@ def estimate_folds(config: ResolvedConfig) -> Estimate:
 
 
 def shortest(work: Callable[[], object], config: RunConfig) -> float:
-    """The shortest time of a few calls; the first ones are slow for reasons that do not last."""
+    """The shortest time of a few calls; the first ones include warm-up."""
     device, seconds = pick_device(config.device), []
     for _ in range(REPEATS):
         synchronize(device)

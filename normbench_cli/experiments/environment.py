@@ -1,4 +1,4 @@
-"""The facts of code and machine that are recorded with a run.  Runs with equal facts share one environment."""
+"""The facts about code and machine that are recorded with a run.  Runs with equal facts share one environment."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def environment(device: torch.device) -> dict[str, Any]:
 
 
 def accelerator_facts(device: torch.device) -> dict[str, Any]:
-    """How torch computes on an accelerator, and what limits its speed; nothing on a CPU."""
+    """The torch flags of an accelerator, and what limits its speed; empty on a CPU."""
     facts = {"flags": flag_facts(device), "limits": limits(gpu_state(device))}
     return {name: found for name, found in facts.items() if found}
 
@@ -54,7 +54,7 @@ def installed_version(package: str) -> str:
 
 
 def git_state(folder: Path) -> tuple[str, bool]:
-    """The commit of normbench's own source, and whether there are uncommitted changes; empty for an installed copy."""
+    """The commit of normbench's own source, empty for an installed copy, and whether there are uncommitted changes."""
 
     def git(*words: str) -> str:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""About how long the jobs of a suite take, measured on one job for each network and data set; and which cannot run."""
+"""The estimated time of a suite's jobs, measured on one job per network and data set; and which jobs cannot run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from normbench_cli.experiments.jobs import Job
 
 
 def estimate(jobs: Sequence[Job], total: float | None = None) -> tuple[float, dict[str, str]]:
-    """Seconds that the jobs which are left take, and the data sets that are not there, each with the reason.
+    """Return the estimated seconds of the remaining jobs, and the unavailable data sets, each with the reason.
 
-    total: seconds that all jobs take, where that is known.
+    total: the seconds of all jobs, if known.
     """
     paths.set_compile_cache()
     blocked = missing_data(job.config.data for job in jobs if job.work)
@@ -27,7 +27,7 @@ def estimate(jobs: Sequence[Job], total: float | None = None) -> tuple[float, di
 
 
 def missing_data(specs: Iterable[str]) -> dict[str, str]:
-    """The data sets that cannot be loaded, each with the reason.  Those that can be downloaded are."""
+    """Return the data sets that cannot be loaded, each with the reason.  Downloads those that can be downloaded."""
     blocked: dict[str, str] = {}
     for spec in dict.fromkeys(specs):
         try:
@@ -38,7 +38,7 @@ def missing_data(specs: Iterable[str]) -> dict[str, str]:
 
 
 def seconds_of(configs: Iterable[RunConfig]) -> list[float]:
-    """The estimate for each configuration: what the first one with the same network, data set and length takes."""
+    """Return the estimate of each configuration; those with equal network, data set and length are measured once."""
     known: dict[tuple[object, ...], float] = {}
     found = []
     for config in configs:
@@ -50,11 +50,11 @@ def seconds_of(configs: Iterable[RunConfig]) -> list[float]:
 
 
 def measured_seconds(config: RunConfig) -> float:
-    """Of one run: the time it takes to be set up, and its steps extrapolated from a few."""
+    """The seconds of one run: its setup time, and its steps extrapolated from a few."""
     began = time.perf_counter()
     try:
         resolved = build.resolve(config, trial=None)
         setup = time.perf_counter() - began
         return setup + (estimate_folds(resolved) if config.folds else estimate_steps(resolved)).seconds
     except NormbenchError:
-        return 0.0  # it cannot run; running it says why
+        return 0.0  # it cannot run; running it reports why

@@ -1,4 +1,4 @@
-"""Scoring the checkpoints of finished runs again: clean, attacked, pruned, corrupted.  Runs receive the metrics."""
+"""Scoring the checkpoints of finished runs again: clean, attacked, pruned, corrupted.  The metrics join the run's."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from normbench_cli.store import Store
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a model is scored under besides clean inputs, checked; and notes about what was left out."""
+    """The checked conditions a model is scored under besides clean inputs; and notes about what was left out."""
 
     attacks: tuple[str, ...] = ()
     corruptions: tuple[CorruptionCase, ...] = ()
@@ -55,9 +55,8 @@ def evaluate(
 ) -> RunResult:
     """Score a finished run's checkpoint: clean, attacked, corrupted, pruned.  The metrics are added to the run.
 
-    run: an id, the first digits of one, or a result of `train`.  force: also on other data than those of the run, under
-    the same name, which is recorded as a remark.  allow: packages that the run may load for components that are not
-    normbench's own.
+    run: an id, a prefix of one, or a result of `train`.  force: score even if the data set of that name has changed
+    since the run, which is recorded as a remark.  allow: packages that the run may load external components from.
 
     >>> nb.evaluate("d322c4f1", attacks=["gaussian", "bim:eps=0.01/0.03"], corruptions="fog").metrics
     """
@@ -77,7 +76,7 @@ def as_list(specs: str | Iterable[str]) -> list[str]:
 def parse_conditions(
     attacks: Iterable[str] = (), corruptions: Iterable[str] = (), prunings: Iterable[str] = ()
 ) -> Conditions:
-    """Specs as a command takes them (lists with commas, several values with slashes) -> conditions, each once."""
+    """Parse specs as written in a command (comma-separated lists, values separated by slashes); drop duplicates."""
     written = [one for text in attacks for spec in split_list(text) for one in expand(spec)]
     specs = tuple(dict.fromkeys(map(ATTACKS.canonical, written)))
     for spec in specs:
@@ -87,7 +86,7 @@ def parse_conditions(
 
 
 def conditions_of(specs: Iterable[str]) -> Conditions:
-    """Of what metrics name after @: attacks and prunings."""
+    """Parse what follows @ in the names of metrics: attacks and prunings."""
     found = {spec: pruning_of(spec) for spec in specs}
     prunings = tuple(pruning for pruning in found.values() if pruning)
     return Conditions(tuple(spec for spec in found if not found[spec]), prunings=prunings)
@@ -105,7 +104,7 @@ def evaluate_runs(
 ) -> list[RunResult]:
     """Score the checkpoints of finished runs and add the metrics to them.
 
-    runs: ids, or the first digits of ids.  All are checked before anything is measured.
+    runs: ids or prefixes of ids.  All are checked before anything is measured.
     """
     for note in conditions.notes:
         on_event(Notice(note))
@@ -126,7 +125,7 @@ def check_run(
     allow: Packages = (),
     on_event: Callback = ignore,
 ) -> str:
-    """Raise an error for what cannot work, before anything is measured.  The result says if the data are others."""
+    """Raise an error for what cannot work, before anything is measured.  Return how the data differ, if they do."""
     config, run = config_of_finished(run_id, store, allow), store.find(run_id)
     check_prunings(config, conditions.prunings)
     other_data = check_data(run, config, force=force, on_event=on_event)
@@ -149,10 +148,10 @@ def evaluate_run(
     allow: Packages = (),
     on_event: Callback = ignore,
 ) -> RunResult:
-    """Score one finished run, whose data `check_run` has checked.  Each part of the metrics is recorded as soon as it
-    is complete.
+    """Score one finished run, which `check_run` has checked.  Each part of the metrics is recorded as soon as it is
+    complete.
 
-    other_data: what `check_run` says about them.
+    other_data: the result of `check_run`.
     """
     config, training = load_trained(run_id, store, device, allow, force=True)
     if other_data:
@@ -179,7 +178,7 @@ def score_and_record(
     found: dict[str, float],
     on_event: Callback,
 ) -> None:
-    """found: receives what is recorded."""
+    """Score a run and record the metrics, which are added to `found` as well."""
     for metrics in metrics_in_parts(training, config, conditions, on_event):
         with held_back():
             store.record(run_id, metrics, epoch=None, step=training.steps)
@@ -191,7 +190,7 @@ def score_and_record(
 def metrics_in_parts(
     training: Training, config: RunConfig, conditions: Conditions, on_event: Callback
 ) -> Iterator[dict[str, float]]:
-    """The metrics in complete parts: clean with attacks, each pruning, each corruption, means over corruptions."""
+    """Yield the metrics in parts: clean with attacks, each pruning, each corruption, means over corruptions."""
     data = build.load_images(config.data)
     metrics = {f"test/{name}": value for name, value in score(training, training.test).items()}
     clean = metrics["test/accuracy"]

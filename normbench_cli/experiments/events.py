@@ -1,4 +1,4 @@
-"""What the use cases tell their caller while they work, through one callback."""
+"""The events that use cases report to their caller through one callback."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class RunEnded:
-    """A cell of a grid has ended, in whatever status."""
+    """A cell of a grid has ended, with any status."""
 
     result: RunResult
 
 
 @dataclass(frozen=True)
 class CasesStarted:
-    """So many cases of a corruption are about to be scored."""
+    """`cases` severities of a corruption are about to be scored."""
 
     kind: str
     cases: int
@@ -47,9 +47,9 @@ class CasesStarted:
 
 @dataclass(frozen=True)
 class CellState:
-    """How far a cell is that a worker runs.
+    """The progress of a cell that a worker runs.
 
-    number: among the cells that are run, from 0.  state: running, lost, or the status in which its run ended.  epoch,
+    number: index among the cells that are run, from 0.  state: running, lost, or the final status of its run.  epoch,
     score: of its last accuracy.  message: why it was lost.
     """
 
@@ -67,4 +67,4 @@ Callback = Callable[[Event], object]
 
 
 def ignore(event: Event) -> None:
-    """The callback of a caller that wants to hear nothing."""
+    """A callback that does nothing."""

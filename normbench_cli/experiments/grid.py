@@ -1,4 +1,4 @@
-"""Training a grid of runs: the cells that are due, one after the other, or by the workers of an executor."""
+"""Training a grid of runs: the cells that are due, sequentially or by the workers of an executor."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ def train(
     on_event: Callback = ignore,
     **settings: Any,
 ) -> list[RunResult]:
-    """Train one run, or a grid of runs where several values are given, and record them.
+    """Train and record one run, or a grid of runs if several values are given.
 
     A cell of a grid that already has a result is not trained again, unless `rerun`; its recorded result is returned.
-    In a grid a run that fails is a result with the status "failed"; the error of a single run is raised.
+    In a grid, a failed run is a result with the status "failed"; the error of a single run is raised.
 
     experiment: an experiment file, whose settings the others override.  seeds: a number, numbers, or text such as
     "0-9".  settings: any other setting of a run, as in `normbench train`: a value, several, or a range as text.  zip:
     axes that advance together, such as [("lr", "batch_size")].
     db: a path or an SQLAlchemy URL; None means NORMBENCH_DB or the database in the home folder.
-    allow: packages that files of experiments and recipes may load components from.
-    executor: "local", "ray" or "submitit": the cells are run by workers, see docs/beyond-one-machine.md; jobs, per_run
+    allow: packages that experiment and recipe files may load components from.
+    executor: "local", "ray" or "submitit": workers run the cells, see docs/beyond-one-machine.md; jobs, per_run
     ("cpus=2,gpus=0.5") and address as in `normbench train`.
-    on_event: called with everything that happens, see `normbench_cli.experiments.events`.
+    on_event: called with every event, see `normbench_cli.experiments.events`.
 
     >>> results = nb.train(norm=["batchnorm", "augnorm:phi=1.5"], lr="log:0.01..1/5", seeds=range(3), epochs=5)
     >>> results[0].metrics["test/accuracy"]
@@ -93,7 +93,7 @@ def train(
 
 @contextmanager
 def checked(cells: Sequence[Cell], choice: Choice | None) -> Iterator[Executor | None]:
-    """Check the cells that are due.  Processes of this machine, if they are chosen, start meanwhile: their executor.
+    """Check the cells that are due.  Yields the local executor, if it is chosen; its processes start meanwhile.
 
     Other executors, which may wait for a cluster, are opened when the cells run.
     """
@@ -114,11 +114,11 @@ def run_grid(
     choice: Choice | None = None,
     executor: Executor | None = None,
 ) -> list[RunResult]:
-    """Train the cells that are due and give their results.
+    """Train the cells that are due and return their results.
 
-    In a grid, a cell that fails is a result and the others are still trained, and a cell that another process has is
-    left to it; a single run is always trained, and its error is raised.  choice: of an executor; None: one cell after
-    the other, here.  executor: one that is open already, see `checked`.
+    In a grid, a cell that fails is a result and the others are still trained, and a cell that another process has
+    reserved is left to it; a single run is always trained, and its error is raised.  choice: the executor; None trains
+    the cells sequentially in this process.  executor: one that is already open, see `checked`.
     """
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     paths.set_compile_cache()
@@ -140,7 +140,7 @@ def train_alone(cell: Cell, store: Store, on_event: Callback) -> RunResult:
 
 
 def train_cells(cells: Sequence[Cell], store: Store, on_event: Callback) -> Iterator[tuple[Cell, RunResult]]:
-    """The cells that are due with their results, in the order in which they end."""
+    """Yield the cells that are due with their results, in the order in which they end."""
     shared = Shared((cell for cell in cells if cell.due), store, on_event)
     for cell, other in shared:
         if other is not None:
@@ -157,7 +157,7 @@ def train_cells(cells: Sequence[Cell], store: Store, on_event: Callback) -> Iter
 
 
 def train_one(cell: Cell, store: Store, on_event: Callback) -> RunResult:
-    """Train a cell of a grid.  Whatever is wrong with it must not cost the others."""
+    """Train a cell of a grid.  An error must not stop the other cells."""
     try:
         return train_cell(cell.config, store, on_event, known_run(cell))
     except Taken:
@@ -170,7 +170,7 @@ def train_one(cell: Cell, store: Store, on_event: Callback) -> RunResult:
 
 
 def train_cell(config: RunConfig, store: Store, on_event: Callback, instead_of: str | None = None) -> RunResult:
-    """Resolve a configuration, warn of settings that are probably not intended, and train it on the data of now.
+    """Resolve a configuration, warn of settings that are probably not intended, and train it on the current data.
 
     instead_of: reserve the cell, see `Store.begin`.
     """
@@ -183,8 +183,8 @@ def train_cell(config: RunConfig, store: Store, on_event: Callback, instead_of: 
 
 @dataclass(frozen=True)
 class CellWork:
-    """A cell as a worker trains it.  reserves: as a cell of a grid, see `Store.begin`.  begun: the run that an earlier
-    worker has begun."""
+    """A cell to be trained by a worker.  reserves: reserve it as a cell of a grid, see `Store.begin`.  begun: the run
+    that an earlier worker began."""
 
     cell: Cell
     reserves: bool = True

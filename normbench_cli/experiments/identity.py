@@ -1,8 +1,8 @@
-"""What a run is made of besides its settings: the data that are read, and the source of components from outside.
+"""What a run depends on besides its settings: the data, and the source code of external components.
 
-Both are recorded with a run and are part of its fingerprint.  Data that come with a package and components of
-normbench's own add nothing to it, unless a network was changed so that it computes something else (`revision`).
-Nothing here loads torch, unless a data set does not say which files it reads, or they are not there yet.
+Both are recorded with a run and are part of its fingerprint.  Data that come with a package and normbench's own
+components add nothing to it, unless a network was changed so that it computes something else (`revision`).
+Nothing here loads torch, unless a data set does not declare which files it reads, or they are not there yet.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Specs = tuple[str, ...]  # of the components of a configuration, in the order of
 
 
 def fingerprints(configs: Iterable[RunConfig], *, download: bool = True) -> list[str]:
-    """The fingerprint of each configuration as it would be trained now.  Every file is looked at once.
+    """Return the fingerprint of each configuration as it would be trained now.  Every file is examined once.
 
-    download: fetch data that are missing, as a training would; otherwise they add nothing yet.
+    download: download missing data, as training would; otherwise they add nothing yet.
     """
     digest, sources = cache(partial(data_digest, download=download)), cache(sources_of)
     return [
@@ -32,15 +32,15 @@ def fingerprints(configs: Iterable[RunConfig], *, download: bool = True) -> list
 
 
 def made_of(data: str, sources: Mapping[str, Source], revisions: Mapping[str, int]) -> dict[str, Any]:
-    """What enters a fingerprint besides the settings: digests and revisions, where there are any."""
+    """The parts of a fingerprint besides the settings: digests and revisions, where there are any."""
     digests = {name: source.digest for name, source in sources.items()}
     parts = {"data": data, "sources": digests, "revisions": dict(revisions)}
     return {name: value for name, value in parts.items() if value}
 
 
 def fingerprint_of(config: RunConfig, parts: Mapping[str, Any]) -> str:
-    """A configuration's fingerprint once it is resolved; only a precision that is open, or that not every device has,
-    needs a look at the device."""
+    """The fingerprint of a configuration once it is resolved; the device is queried only if the precision is "auto"
+    or not supported by every device."""
     if config.amp != "auto" and config.tf32 == DEFAULTS["tf32"]:
         return config.fingerprint(parts)
     from normbench_cli.build import resolved_fingerprint
@@ -49,7 +49,7 @@ def fingerprint_of(config: RunConfig, parts: Mapping[str, Any]) -> str:
 
 
 def data_digest(spec: str, *, download: bool = True) -> str:
-    """Of the data as they are now; empty for embedded ones.  What is missing is downloaded, as for a training."""
+    """The digest of the data as they are now; empty for embedded data.  Missing data are downloaded by default."""
     if is_embedded(spec):
         return ""
     if found := look(spec):
@@ -66,13 +66,13 @@ def specs_of(config: RunConfig) -> Specs:
 
 
 def revisions_of(config: RunConfig) -> dict[str, int]:
-    """The revision of the network, if it has had another one."""
+    """The revision of the network, if it is not the first."""
     entry = MODELS.parse(config.model).entry
     return {entry.name: entry.facts.revision} if entry.facts.revision > 1 else {}
 
 
 def sources_of(specs: Specs) -> dict[str, Source]:
-    """The sources of the components that come from outside, by their names."""
+    """The sources of external components, by name."""
     found = {}
     for registry, spec in zip(REGISTRIES.values(), specs, strict=True):
         for part in NORMS.parse_norm(spec).parts if registry is NORMS else (registry.parse(spec),):

@@ -1,7 +1,7 @@
-"""What a suite needs to be run, and what of it is recorded.  Loads no torch, so a finished suite is reported at once.
+"""The runs that a suite needs, and which are recorded.  Loads no torch, so a finished suite is reported at once.
 
-Cells that need the same run share a job.  A job is a training with the attacks that its cells measure, or the
-description of a data set; it is found by its fingerprint, so nothing is ever run twice.
+Cells that need the same run share a job.  A job is a training run with the attacks that its cells measure, or the
+description of a data set; it is looked up by its fingerprint, so nothing is run twice.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Work = Literal["", "train", "resume", "evaluate", "describe"]  # what is left to
 class Job:
     """A run that cells of suites need.
 
-    describes: the data set that it describes instead of training.  attacks: what the model is scored under: attacks and
-    prunings, as metrics name them.
-    status, run_id: of the recorded run.  work: what is left to do; unmeasured: the attacks and prunings that are.
+    describes: the data set that it describes instead of training.  attacks: the attacks and prunings that the model is
+    scored under, as metrics name them.
+    status, run_id: of the recorded run.  work: what is left to do.  unmeasured: the attacks and prunings left to score.
     """
 
     config: RunConfig
@@ -51,7 +51,7 @@ class Job:
 
 
 def make_jobs(suites: Iterable[Suite], scale: Scale) -> list[Job]:
-    """The jobs of all cells and seeds, each once, grouped by data set; the first seed of all cells comes first."""
+    """The jobs of all cells and seeds, without duplicates, sorted by data set, then by seed."""
     listed = [job for suite in suites for cell in suite.cells for job in jobs_of(suite, cell, scale)]
     jobs: dict[str, Job] = {}
     for job in with_fingerprints(listed):
@@ -66,7 +66,7 @@ def make_jobs(suites: Iterable[Suite], scale: Scale) -> list[Job]:
 
 
 def jobs_of(suite: Suite, cell: Cell, scale: Scale) -> Iterator[Job]:
-    """What a cell needs, a job a seed; their fingerprints are still missing."""
+    """The jobs that a cell needs, one per seed, still without fingerprints."""
     seeds = scale.seeds_of(suite)
     for seed in seeds[:1] if cell.is_of_data else seeds:
         config, places = scale.config(suite, cell, seed), (Place(suite.name, cell.row, cell.column, seed),)
@@ -77,20 +77,21 @@ def jobs_of(suite: Suite, cell: Cell, scale: Scale) -> Iterator[Job]:
 
 
 def with_fingerprints(jobs: Sequence[Job]) -> list[Job]:
-    """Of the data as they are now.  Data that are not there yet add nothing, so the plan is made again after a run."""
+    """Set the fingerprints, for the data as they are now.  Data that are not there yet add nothing, so the plan is made
+    again after a run."""
     trainings = iter(fingerprints((job.config for job in jobs if not job.describes), download=False))
     data = cache(data_fingerprint)
     return [replace(job, fingerprint=data(job.describes) if job.describes else next(trainings)) for job in jobs]
 
 
 def data_fingerprint(spec: str) -> str:
-    """Of a run that describes a data set."""
+    """The fingerprint of a run that describes a data set."""
     digest = data_digest(spec, download=False)
     return hashlib.sha256(f"data {spec} {digest}".strip().encode()).hexdigest()[:16]
 
 
 def attacks_of(metric: str) -> tuple[str, ...]:
-    """The attack or pruning that a metric such as `test/accuracy@bim` is measured under, if there is one."""
+    """The attack or pruning that a metric such as `test/accuracy@bim` is measured under, if any."""
     condition = parse_metric(metric).condition
     if pruning := pruning_of(condition):
         return (str(pruning),)
@@ -98,7 +99,7 @@ def attacks_of(metric: str) -> tuple[str, ...]:
 
 
 def with_state(jobs: Sequence[Job], db: str | None) -> list[Job]:
-    """The jobs with what is recorded of each, and what is left to do."""
+    """The jobs with the status of their recorded runs, and what is left to do."""
     newest = newest_runs([job.fingerprint for job in jobs], db)
     try:
         with Store.open(db, write=False) as store:
@@ -123,5 +124,5 @@ def state_of(job: Job, run_id: str, status: str, store: Store) -> Job:
 
 
 def lacks_probes(job: Job, store: Store) -> bool:
-    """Whether the cells need probes, and the recorded run, which has the same fingerprint, had none."""
+    """Whether the cells need probes, but the recorded run, which has the same fingerprint, had none."""
     return job.config.probes > 0 and not store.find(job.run_id).config.get("probes")

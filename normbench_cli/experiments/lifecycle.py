@@ -1,4 +1,4 @@
-"""A run's life in the database, the same for training and profiling: it begins, shows signs of life, and ends."""
+"""A run's lifecycle in the database, the same for training and profiling: it begins, sends heartbeats, and ends."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def begin_run(
     kind: str = "train",
     instead_of: str | None = None,
 ) -> str:
-    """Record a new run as running, and give its id.  instead_of: claim its cell, see `Store.begin`."""
+    """Record a new run as running, and return its id.  instead_of: reserve its cell, see `Store.begin`."""
     settings, argv = config.to_dict(), sys.argv[1:]
     return store.begin(settings, fingerprint, environment, kind=kind, argv=argv, details=details, instead_of=instead_of)
 
 
 class Heartbeat:
-    """Signs of life of this process's runs, one every 15 seconds; other processes take a silent run for dead."""
+    """Heartbeats of this process's runs, one every 15 seconds; other processes consider a silent run dead."""
 
     def __init__(self, store: Store, *run_ids: str) -> None:
         self._store = store
@@ -44,19 +44,19 @@ class Heartbeat:
         self._last = time.monotonic()
 
     def beat(self) -> None:
-        """Give a sign of life if one is due.  Call it often."""
+        """Send a heartbeat if one is due.  Call it often."""
         if time.monotonic() - self._last > SECONDS_BETWEEN_BEATS:
             for run_id in self._run_ids:
                 self._store.heartbeat(run_id)
             self.recorded()
 
     def recorded(self) -> None:
-        """Something was just recorded, which is a sign of life in itself."""
+        """Note that something was just recorded, which counts as a heartbeat."""
         self._last = time.monotonic()
 
 
 class Stopped(Exception):
-    """Raised by a callback: the run that is being trained ends here, for this reason, and can be resumed.
+    """Raised by a callback to end the current run with this message; it can be resumed.
 
     run_id: of that run, known once it has ended.
     """
@@ -71,7 +71,7 @@ class Begun:
         self.run_ids: list[str] = []
 
     def begin(self, record: Callable[[], str]) -> str:
-        """Record that a run begins, and keep its id; no interrupt comes between the two."""
+        """Record that a run begins, and store its id; interrupts are deferred until both are done."""
         with held_back():
             run_id = record()
             self.run_ids.append(run_id)
@@ -80,9 +80,9 @@ class Begun:
 
 @contextmanager
 def recording_outcome(store: Store, advice: Callable[[str], str]) -> Iterator[Begun]:
-    """Runs begin in this block.  On an error or an interrupt, record how they ended and raise again.
+    """Record how the runs that begin in this block end on an error or an interrupt, which is raised again.
 
-    advice: what to do about an interrupted run, by its id.
+    advice: maps the id of an interrupted run to what the user can do about it.
     """
     begun = Begun()
     try:
@@ -97,13 +97,13 @@ def recording_outcome(store: Store, advice: Callable[[str], str]) -> Iterator[Be
         stopped.run_id = stopped.run_id or (end_interrupted(store, begun, str(stopped)) or [""])[0]
         raise
     except BaseException as error:
-        with held_back():  # torchrun interrupts the processes that are left when one is lost
+        with held_back():  # when a process is lost, torchrun interrupts the others
             end_failed(store, begun.run_ids, f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE])
         raise
 
 
 def end_failed(store: Store, run_ids: Iterable[str], message: str) -> None:
-    """Record that runs failed.  Where the database cannot be written, the error that ended the runs matters more: they
+    """Record that runs failed.  A database error is ignored, because the error that ended the runs matters more: they
     count as interrupted once their process is gone."""
     with suppress(DatabaseError):
         for run_id in run_ids:
@@ -111,7 +111,7 @@ def end_failed(store: Store, run_ids: Iterable[str], message: str) -> None:
 
 
 def end_interrupted(store: Store, begun: Begun, message: str = "stopped by hand") -> list[str]:
-    """Mark the runs that are still running as interrupted; their ids.  One that has just ended stays as it is."""
+    """Mark the runs that are still running as interrupted, and return their ids."""
     running = [run_id for run_id in begun.run_ids if run_id in store.recorders and not store.recorders[run_id].ended]
     for run_id in running:
         with suppress(DatabaseError):
@@ -120,6 +120,6 @@ def end_interrupted(store: Store, begun: Begun, message: str = "stopped by hand"
 
 
 def with_loss(result: RunResult, store: Store) -> RunResult:
-    """A result that says what of it could not be written anywhere, after a last attempt."""
+    """Flush the store, and return the result with a message about data that still could not be written."""
     store.flush()
     return replace(result, lost=store.lost(result.id))

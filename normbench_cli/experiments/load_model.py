@@ -15,9 +15,9 @@ from normbench_cli.store import Store
 
 
 class Preprocess:
-    """Images -> the standardized inputs that a network was trained on and is evaluated with.
+    """Convert images to the standardized inputs that a network was trained on and is evaluated with.
 
-    Images are (N, C, H, W) or (C, H, W), in the size of the data set: uint8, or floats from 0 to 1.
+    Images are (N, C, H, W) or (C, H, W), of the data set's size: uint8, or floats from 0 to 1.
     """
 
     def __init__(self, data: ImageData, device: torch.device, *, channels_last: bool) -> None:
@@ -45,12 +45,12 @@ def load_model(
     force: bool = False,
     allow: Packages = (),
 ) -> nn.Module:
-    """The trained network of a finished run, in eval mode, with the weights of its last checkpoint.
+    """Load the trained network of a finished run, in eval mode, with the weights of its last checkpoint.
 
     Its attribute `preprocess` turns images (uint8, or floats from 0 to 1) into the network's inputs.
-    run: an id, the first digits of one, or a result of `train`.  device: auto, cpu, cuda, ...
-    force: also if its data set is now another one of the same name, to which `preprocess` then belongs.
-    allow: packages that the run may load for components that are not normbench's own.
+    run: an id, a prefix of one, or a result of `train`.  device: auto, cpu, cuda, ...
+    force: load it even if the data set of that name has changed; `preprocess` then uses the new one.
+    allow: packages that the run may load external components from.
 
     >>> net = nb.load_model("d322c4f1")
     >>> net(net.preprocess(images)).argmax(1)

@@ -1,4 +1,4 @@
-"""The normalization layers of a model: where each one is, and the parameters that it really has."""
+"""The normalization layers of a model: where each one is, and the parameters that it actually has."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Value = bool | int | float | str
 class NormLayer:
     """A normalization layer, or an operation whose weight is normalized.
 
-    name: within the model.  operation: the one that it follows or precedes, or itself.  parameters: the values that the
-    layer states of its constructor's parameters, such as the number of groups that it chose for its channels.
+    name: within the model.  operation: the one that it follows or precedes, or itself.  parameters: the values of its
+    constructor's parameters that the layer exposes, such as the number of groups that it chose for its channels.
     """
 
     name: str
@@ -32,7 +32,7 @@ class NormLayer:
 
 
 def norm_layers(model: nn.Module, norm: NormSpec) -> list[NormLayer]:
-    """Every layer that a part of the norm spec made, part by part, in the order of the model."""
+    """The layers created by each part of the norm spec, part by part, in model order."""
     return [*weight_norm_layers(model, norm), *data_norm_layers(model, norm)]
 
 
@@ -56,13 +56,14 @@ def data_norm_layers(model: nn.Module, norm: NormSpec) -> Iterator[NormLayer]:
 
 
 def neighboring_operation(modules: list[tuple[str, nn.Module]], index: int, *, before: bool) -> str:
-    """The first operation behind a norm that is placed before it, otherwise the last one in front of the norm."""
+    """The operation next to a norm: the first one after it if the norm is placed before, otherwise the last one before
+    it."""
     candidates = modules[index + 1 :] if before else reversed(modules[:index])
     return next((name for name, module in candidates if isinstance(module, Operation)), "")
 
 
 def compact(layers: Iterable[NormLayer]) -> list[dict[str, Any]]:
-    """The layers as they are recorded: those that are alike in one entry, with their names."""
+    """The layers as they are recorded: equal ones share an entry, which lists their names."""
     alike: dict[tuple[Any, ...], dict[str, Any]] = {}
     for layer in layers:
         key = (layer.norm, layer.placement, *layer.parameters.items())
@@ -72,7 +73,7 @@ def compact(layers: Iterable[NormLayer]) -> list[dict[str, Any]]:
 
 
 def stated_parameters(module: nn.Module, names: Iterable[str]) -> dict[str, Value]:
-    """The values of a layer's attributes that are named like its parameters: `eps`, or for `groups`, `num_groups`."""
+    """The values of a layer's attributes that are named like its parameters: `eps`, or `num_groups` for `groups`."""
     stated: dict[str, Value] = {}
     for name in names:
         value = getattr(module, name, getattr(module, f"num_{name}", None))

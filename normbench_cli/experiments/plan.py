@@ -1,6 +1,6 @@
-"""The cells of a grid, and what is recorded of each: what is known before anything is launched.
+"""The cells of a grid and their recorded runs: what is known before anything is launched.
 
-torch is loaded only to check cells that are to be trained, or to look at data of one's own, so a wrong setting or a
+torch is loaded only to check cells that are to be trained, or to examine the user's own data, so a wrong setting or a
 finished grid is reported at once.
 """
 
@@ -19,7 +19,7 @@ from normbench_cli.store.status import WITH_RESULT
 
 @dataclass(frozen=True)
 class Cell:
-    """One configuration of a grid, and what is recorded of it.
+    """One configuration of a grid, and its recorded run.
 
     status: of its newest run with a result, otherwise of its newest run; "new" if there is none.  run_id: of that run.
     due: whether the cell is to be trained.
@@ -33,9 +33,9 @@ class Cell:
 
 
 def plan_grid(configs: Iterable[RunConfig], db: str | None = None, *, rerun: bool = False) -> list[Cell]:
-    """The cells of a grid, equal ones once, with what is recorded of each.  Nothing is written.
+    """Return the cells of a grid with their recorded runs, without duplicates.  Writes nothing.
 
-    A cell with a result is not due, unless it is to be trained again; a single run is always due.
+    A cell with a result is not due, unless `rerun`; a single run is always due.
     """
     unique = by_fingerprint(configs)
     always = rerun or len(unique) == 1
@@ -48,14 +48,14 @@ def plan_grid(configs: Iterable[RunConfig], db: str | None = None, *, rerun: boo
 
 
 def by_fingerprint(configs: Iterable[RunConfig]) -> dict[str, RunConfig]:
-    """The configurations, equal ones once, as they would be trained now."""
+    """The configurations by fingerprint, as they would be trained now, without duplicates."""
     reload_changed()
     listed = list(configs)
     return dict(zip(fingerprints(listed), listed, strict=True))
 
 
 def newest_runs(fingerprints: Iterable[str], db: str | None) -> dict[str, tuple[str, str]]:
-    """Fingerprint -> id and status of what is recorded; nothing if there is no database yet."""
+    """Fingerprint -> id and status of the recorded run; empty if there is no database yet."""
     try:
         with store.Store.open(db, write=False) as opened:
             return opened.newest_runs(fingerprints)

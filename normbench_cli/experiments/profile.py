@@ -1,6 +1,6 @@
 """Profiling: the time and memory of norms against each other, recorded and returned as rows.
 
-How it is done is in `profiling/`.
+The implementation is in `profiling/`.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def profile(
     db: str | None = None,
     **settings: Any,
 ) -> pd.DataFrame:
-    """Time and memory of norms against `none` and `batchnorm`: a row for each contender, reference and metric.
+    """Measure time and memory of norms against `none` and `batchnorm`: a row per contender, reference and metric.
 
-    shapes: of the input of a layer, (N, C, ...), with counts if it is a dictionary, or the name of a preset such as
-    "resnet18-cifar".  only: "layers", "model" (whole steps) or "both"; with shapes given, layers alone unless it says
-    otherwise.  from_run: a run whose norms' inputs the layers get; layer, allow and force are as on the command line.
-    sweep: "batch-size=8/16/32", of layers unless `only` says otherwise.  The others are the options of `normbench
-    profile`: without a precision there are exactly so many rounds.  The facts of code and machine are in the frame's
-    ``attrs["environment"]``, what the norms of a network cost together in ``attrs["totals"]``.
+    shapes: of a layer's input, (N, C, ...), with counts if it is a dictionary, or the name of a preset such as
+    "resnet18-cifar".  only: "layers", "model" (whole steps) or "both"; by default "both", or "layers" if shapes are
+    given.  from_run: a run whose norm inputs are fed to the layers; layer, allow and force are as on the command line.
+    sweep: "batch-size=8/16/32", for layers unless `only` says otherwise.  The others are the options of `normbench
+    profile`: without a precision, exactly `rounds` rounds are run.  The frame's ``attrs["environment"]`` has the facts
+    about code and machine, ``attrs["totals"]`` the total cost of a network's norms.
 
     >>> nb.profile(norms=["popnorm", "augnorm:phi=1.5"], shapes=[(128, 64, 32, 32)])
     """
@@ -109,7 +109,7 @@ def plan_any(
     settings: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> ProfilePlan | SweepPlan:
-    """What `profile` is asked for, as a plan."""
+    """The plan for the arguments of `profile`."""
     given: Any = SHAPES if shapes is None else shapes
 
     def counts(settings: Mapping[str, Any]) -> Mapping[Shape, int]:

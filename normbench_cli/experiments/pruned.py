@@ -26,7 +26,7 @@ from normbench_cli.seeds import derive
 def scores_pruned(
     training: Training, config: RunConfig, prunings: Sequence[Pruning], clean: float
 ) -> Iterator[dict[str, float]]:
-    """For each pruning the scores on the test set, and the accuracy lost against the whole network's, `clean`."""
+    """Yield, for each pruning, the scores on the test set and the drop from the full network's accuracy, `clean`."""
     norms = norms_with_channels(training.model, next(iter(training.test.epoch(0))).inputs)
     if not norms:
         raise NormbenchError(f"no norm of {config.model} has gamma and beta", "evaluate a run without affine=false")
@@ -40,7 +40,7 @@ def scores_pruned(
 
 
 def ranking(pruning: Pruning, gamma: Tensor, beta: Tensor, config: RunConfig) -> Tensor:
-    """What channels are ranked by; at random it depends on the seed of the run and on the draw."""
+    """The values that channels are ranked by; random ones depend on the seed of the run and on the draw."""
     if pruning.by == "gamma":
         return gamma.abs()
     if pruning.by == "alive":

@@ -1,4 +1,4 @@
-"""Pruning as a condition of a score: which channels of a trained network go, and what share of them stays.
+"""Pruning as a condition of a score: which channels of a trained network are removed, and what share is kept.
 
 On the command line ``gamma:keep=0.9/0.5``; in the name of a metric ``test/accuracy@prune:by=gamma,keep=0.5``.
 """
@@ -24,7 +24,7 @@ KEEP, DRAW = Bounds(least=0, most=1), Bounds(least=0, most=1_000_000)
 
 @dataclass(frozen=True)
 class Pruning:
-    """by: what channels are ranked by.  keep: the share that stays.  draw: which random channels."""
+    """by: what channels are ranked by.  keep: the share that is kept.  draw: index of the random draw."""
 
     by: Criterion
     keep: float
@@ -36,7 +36,8 @@ class Pruning:
 
 
 def parse_prunings(texts: Iterable[str]) -> tuple[Pruning, ...]:
-    """What a command takes, ``gamma`` or ``random:keep=0.9/0.5,draw=1``, each once; without keep, nine shares."""
+    """Parse command-line prunings, ``gamma`` or ``random:keep=0.9/0.5,draw=1``, without duplicates; without keep, nine
+    shares."""
     specs = [spec for text in texts for spec in split_list(text)]
     return tuple(dict.fromkeys(read_pruning(one) for spec in specs for one in expand(with_shares(spec))))
 
@@ -68,7 +69,7 @@ def make_pruning(by: Criterion, params: dict[str, str]) -> Pruning:
 
 
 def pruning_of(condition: str) -> Pruning | None:
-    """The pruning that a metric's condition names; None for any other condition."""
+    """The pruning named by a metric's condition; None for any other condition."""
     if condition.partition(":")[0] != CONDITION:
         return None
     params = split_spec(condition)[1]
@@ -76,7 +77,7 @@ def pruning_of(condition: str) -> Pruning | None:
 
 
 def check_prunings(config: RunConfig, prunings: Sequence[Pruning]) -> None:
-    """Raise an error for a network whose norms do not say which channels matter."""
+    """Raise an error for a network whose norms do not show which channels matter."""
     norm = NORMS.parse_norm(config.norm)
     if prunings and not norm.normalizes_data:
         raise UsageError(

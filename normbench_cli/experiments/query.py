@@ -1,4 +1,4 @@
-"""What is recorded, as DataFrames: `nb.runs()` and `nb.metrics()`.  Loads pandas and SQLAlchemy, never torch."""
+"""Recorded runs and metrics as DataFrames: `nb.runs()`, `nb.metrics()`.  Loads pandas and SQLAlchemy, never torch."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SETTINGS = (*GRID_FIELDS, "seed")  # repeated in every row of `metrics`
 
 
 def runs(where: Where | None = None, db: str | None = None) -> pd.DataFrame:
-    """The recorded runs, newest first: a row a run, a column a setting.
+    """Return the recorded runs, newest first: a row per run, a column per setting.
 
-    where: ``key=value``, an expression over settings and metrics, or a list of them that must all hold, as ``--where``
-    takes them; a key given twice as ``key=value`` accepts both values.
+    where: ``key=value``, an expression over settings and metrics, or a list of them that must all hold, as in
+    ``--where``; a key given twice as ``key=value`` accepts both values.
     db: a path or an SQLAlchemy URL; None means NORMBENCH_DB or the database in the home folder.
 
     >>> nb.runs(where="norm=augnorm:phi=1.5")[["id", "status", "act", "seed"]]
@@ -32,10 +32,10 @@ def runs(where: Where | None = None, db: str | None = None) -> pd.DataFrame:
 
 
 def metrics(name: str | Iterable[str], where: Where | None = None, db: str | None = None) -> pd.DataFrame:
-    """The values of one metric or several, in long form: a row for each run, metric and epoch.
+    """Return the values of one or several metrics, in long form: a row per run, metric and epoch.
 
-    A value that belongs to the whole run, such as `peak_memory_bytes` of a cross-validation or what `evaluate` added,
-    has no epoch.  where, db: as in `runs`.
+    A value that belongs to the whole run, such as `peak_memory_bytes` of a cross-validation or the scores added by
+    `evaluate`, has no epoch.  where, db: as in `runs`.
 
     >>> nb.metrics("train/loss", where=["norm=popnorm", "seed=0"])
     >>> nb.metrics(["test/accuracy", "test/accuracy@gaussian"]).groupby(["norm", "metric"])["value"].max()
@@ -52,7 +52,7 @@ def metrics(name: str | Iterable[str], where: Where | None = None, db: str | Non
 
 
 def warn_of_damage(store: Store) -> None:
-    """Name what was left out; the commands print the same sentences."""
+    """Warn of damaged records that were left out; the commands print the same messages."""
     for line in store.damage():
         warnings.warn(line, RuntimeWarning, stacklevel=3)
 

@@ -1,4 +1,4 @@
-"""The configuration of a recorded run.  Its row may be anybody's: it loads no package that the user has not allowed."""
+"""The configuration of a recorded run.  Rows are not trusted: they load no package that the user has not allowed."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Packages = str | Iterable[str]
 
 
 def recorded_config(run: Run, allow: Packages = (), **changes: Any) -> RunConfig:
-    """The configuration that a run was recorded with, and changes to it.
+    """The configuration that a run was recorded with, after changes.
 
-    allow: packages that it may load for components outside the registries, besides those remembered in the home.
+    allow: packages that it may load external components from, besides those allowed permanently.
     """
     trust = recorded_in(f"run {run.id}", allow)
     values = run.config | changes
-    if recipes.is_file(str(values.get("recipe"))):  # nobody's row makes a file be read
+    if recipes.is_file(str(values.get("recipe"))):  # a row must not cause a file to be read
         values = DEFAULTS | values
     try:
         return make_config(values, trust)
-    except UsageError as error:  # not the caller's wrong usage
+    except UsageError as error:  # not a usage error of the caller
         raise NormbenchError(f"run {run.id}: its column config cannot be used: {error}") from error
 
 
@@ -40,12 +40,12 @@ def recorded_result(run_id: str, store: Store, allow: Packages = ()) -> RunResul
 
 
 def with_own_packages(run: str | RunResult, allow: Packages) -> list[str]:
-    """The packages that a caller allows, and those of the components of a result that he holds in his hands."""
+    """The packages that a caller allows; if the run is given as a result, also those of its components."""
     named = [allow] if isinstance(allow, str) else list(allow)
     return named if isinstance(run, str) else [*named, *packages_of(run.config)]
 
 
 def packages_of(config: RunConfig) -> list[str]:
-    """The packages outside the registries from which a configuration's components come."""
+    """The packages of a configuration's external components."""
     outside = [name for field, registry in REGISTRIES.items() for name in registry.outside(getattr(config, field))]
     return sorted({name.partition(":")[0].partition(".")[0] for name in outside})

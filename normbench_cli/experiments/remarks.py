@@ -1,5 +1,5 @@
-"""Remarks on a run that is valid and perhaps not what was meant: shown while it trains, recorded with it, and repeated
-by `runs show` and by reports."""
+"""Remarks on a run that is valid but perhaps not what was intended: shown while it trains, recorded with it, and
+repeated by `runs show` and reports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def make_remark(run_id: str, remark: str, store: Store, on_event: Callback) -> N
 
 
 def chosen_groups(config: RunConfig, layers: Sequence[NormLayer]) -> Iterator[str]:
-    """The numbers of groups that layers have chosen by their channels, if the spec leaves them open."""
+    """A remark on the numbers of groups that layers chose for their channels, if the spec does not set one."""
     norm = NORMS.parse_norm(config.norm).data_norm
     chosen = Counter(layer.parameters["groups"] for layer in layers if "groups" in layer.parameters)
     if norm is not None and "groups" not in norm.params and chosen:
@@ -44,7 +44,7 @@ def chosen_groups(config: RunConfig, layers: Sequence[NormLayer]) -> Iterator[st
 
 
 def remarks_before(config: RunConfig) -> Iterator[str]:
-    """What is known of a norm before training: it is made to stand with another one, and stands alone."""
+    """Remarks that need no training: a norm meant to be combined with another one is used alone."""
     norm = NORMS.parse_norm(config.norm)
     for part in norm.weight_norms:
         if part.entry.facts.only_before_norms and not norm.normalizes_data:
@@ -56,7 +56,7 @@ def remarks_before(config: RunConfig) -> Iterator[str]:
 
 
 def remark_on_divergence(config: RunConfig, step: int) -> str | None:
-    """What to say of a run whose loss was not finite at a step: nothing if it had trained for a while."""
+    """The remark on a run whose loss was not finite at a step; None if it had trained for a while with a data norm."""
     norm = NORMS.parse_norm(config.norm)
     if norm.weight_norms and not norm.normalizes_data:
         return (

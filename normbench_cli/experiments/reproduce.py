@@ -1,4 +1,4 @@
-"""Reproducing suites: what is recorded, what will run, what cannot, and about how long it takes; then running it.
+"""Reproducing suites: plan what is recorded, what will run, what cannot run and how long it takes; then run it.
 
 Planning loads torch only if something is left to do.
 """
@@ -18,13 +18,13 @@ from normbench_cli.experiments.jobs import Job, make_jobs, with_state
 from normbench_cli.store.status import WITH_RESULT
 from normbench_cli.suites import Place, Scale, Suite
 
-NOT_RUN = {"new": "not run"}  # what a status means in a table
+NOT_RUN = {"new": "not run"}  # how a status is shown in a table
 
 
 @dataclass(frozen=True)
 class Plan:
-    """seconds: about how long the jobs that are left take.  blocked: data set -> why its jobs cannot run.  shown: it
-    shows what is recorded, and nothing of it runs."""
+    """seconds: estimated time of the remaining jobs.  blocked: data set -> why its jobs cannot run.  shown: only show
+    the records, run nothing."""
 
     suites: Sequence[Suite]
     scale: Scale
@@ -45,12 +45,12 @@ class Plan:
 
     @property
     def missing(self) -> list[Job]:
-        """The jobs that are left and cannot run, or that another process is running."""
+        """The remaining jobs that cannot run, or that another process is running."""
         due = {job.fingerprint for job in self.due}
         return [job for job in self.jobs if not job.done and job.fingerprint not in due]
 
     def reasons(self, failed: Mapping[str, str]) -> dict[Place, str]:
-        """Why a cell has no result, where it has none.  failed: fingerprint -> reason."""
+        """Why cells have no result, for those without one.  failed: fingerprint -> reason."""
         return {
             place: failed.get(job.fingerprint)
             or self.blocked.get(job.config.data)
@@ -69,10 +69,10 @@ class Plan:
 def plan_reproduction(
     suites: Sequence[Suite], scale: Scale, budget: float | None = None, db: str | None = None
 ) -> Plan:
-    """What is recorded of the suites at a scale, and what is left.
+    """Plan the suites at a scale: what is recorded, and what is left.
 
-    budget: seconds; the schedule of `short` is shortened until its runs take about as long.  The same budget gives the
-    same schedule again, because it is recorded.
+    budget: seconds; the schedule of `short` is shortened until its runs fit.  The same budget yields the same schedule
+    again, because it is recorded.
     """
     total = None
     if needs_size(suites, scale) and budget is not None:
@@ -86,7 +86,7 @@ def plan_reproduction(
 
 
 def recorded_plan(suites: Sequence[Suite], scale: Scale, budget: float, db: str | None = None) -> Plan:
-    """What is recorded of the suites at a scale, to be shown as it is: nothing is estimated, nothing will run."""
+    """The records of the suites at a scale, only to be shown: nothing is estimated, nothing will run."""
     if needs_size(suites, scale):
         found = recorded_scale(suites, scale, budget, db)
         if found is None:
@@ -111,10 +111,10 @@ def chosen_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str |
 def run_plan(
     plan: Plan, db: str | None = None, on_event: Callback = ignore, choice: Choice | None = None
 ) -> dict[str, str]:
-    """Run what is due, and wait for what other processes run; what they leave is run here.
+    """Run the jobs that are due, wait for those of other processes, and run those that they leave unfinished.
 
-    Gives the fingerprints of the jobs that failed, each with the reason.  choice: of an executor; None: one job after
-    the other, here.
+    Return the fingerprints of the jobs that failed, each with the reason.  choice: the executor; None runs the jobs
+    sequentially in this process.
     """
     jobs = [*plan.due, *plan.elsewhere]
     if not jobs:
@@ -127,5 +127,5 @@ def run_plan(
 
 
 def after(plan: Plan, db: str | None = None) -> Plan:
-    """The plan with what is recorded now, on the data that are there now."""
+    """The plan updated with the current records and data."""
     return replace(plan, jobs=with_state(make_jobs(plan.suites, plan.scale), db))

@@ -1,4 +1,4 @@
-"""What becomes of a run, and the one JSON form in which every command and Python caller gets it."""
+"""The result of a run, and its JSON form, the same for all commands and Python callers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class RunResult:
 
     id: empty if the run could not even begin.  status: finished, diverged, failed, interrupted or running.
     metrics: the last value of each metric, by full name.  message: why the run ended early.  fingerprint: as recorded.
-    lost: what of it could not be written anywhere, in a sentence.  elsewhere: another process has made it meanwhile, or
-    is making it.
+    lost: a message about data that could not be written anywhere.  elsewhere: whether another process ran it meanwhile,
+    or is running it.
     """
 
     id: str
@@ -49,7 +49,7 @@ def run_json(
     metrics: Mapping[str, float],
     **details: Any,
 ) -> dict[str, Any]:
-    """The keys that a run has in JSON everywhere, followed by the details that a command adds."""
+    """The JSON keys that every run has, followed by the details that a command adds."""
     return {
         "id": id,
         "fingerprint": fingerprint,
@@ -62,5 +62,5 @@ def run_json(
 
 
 def run_id_of(run: str | RunResult) -> str:
-    """The id, or the first digits of an id, by which a caller names a run."""
+    """The id, or prefix of an id, of the run that a caller names."""
     return run.id if isinstance(run, RunResult) else run

@@ -1,5 +1,5 @@
-"""Running the jobs of a suite, one after the other or by workers: training, resuming, scoring under attacks or
-pruned, describing data sets."""
+"""Running the jobs of a suite, sequentially or by workers: training, resuming, scoring under attacks or pruned,
+describing data sets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ THEN = "the same command continues the suite"
 def run_jobs(
     jobs: Sequence[Job], scale: str, db: str | None, on_event: Callback, choice: Choice | None = None
 ) -> dict[str, str]:
-    """The fingerprints of the jobs that failed, each with the reason.  A job that another process has is left to it."""
+    """Run jobs, except those that other processes have reserved.  Return the fingerprints of the failed ones, each with
+    the reason."""
     failed: dict[str, str] = {}
     with Store.open(db) as store:
         if choice is not None:
@@ -48,7 +49,7 @@ def run_jobs(
                 continue
             except KeyboardInterrupt as stopped:
                 raise Interrupted(f"{stopped or 'interrupted'}; {THEN}") from None
-            except Exception as error:  # whatever is wrong with one cell must not cost the others
+            except Exception as error:  # of any kind: it must not stop the other cells
                 reason = f"{type(error).__name__}: {error}"
                 result = RunResult(job.run_id, "failed", job.config, {}, reason, fingerprint=job.fingerprint)
             if result.lost or result.status == "failed":
@@ -58,7 +59,7 @@ def run_jobs(
 
 
 def run_shared(job: Job, other: AnyRow | None, scale: str, store: Store, on_event: Callback) -> RunResult:
-    """Do what is left of a job now.  other: the run that another process has made of it."""
+    """Do what is left of a job now.  other: its run by another process."""
     if other is not None and other.status == "failed":
         return recorded_result(other.id, store)
     fingerprint = job.fingerprint if other is None else other.fingerprint
@@ -66,8 +67,8 @@ def run_shared(job: Job, other: AnyRow | None, scale: str, store: Store, on_even
 
 
 def job_now(job: Job, fingerprint: str, store: Store) -> Job:
-    """The job with what is left of it now.  fingerprint: under which its run is recorded."""
-    store.sweep(grace=timedelta(0))  # a run whose process is gone is continued without delay
+    """The job with what is left to do now.  fingerprint: of its recorded run."""
+    store.sweep(grace=timedelta(0))  # so that a run whose process is gone is continued at once
     run_id, status = store.newest_runs([fingerprint]).get(fingerprint, ("", "new"))
     if status == "running":
         raise Taken(f"run {run_id} of the same cell is running", "it is not run twice")
@@ -75,7 +76,7 @@ def job_now(job: Job, fingerprint: str, store: Store) -> Job:
 
 
 def run_job(job: Job, scale: str, store: Store, on_event: Callback) -> RunResult:
-    """Do what is left of a job, and give the run's result."""
+    """Do what is left of a job, and return the run's result."""
     if job.work == "describe":
         return describe(job, store)
     if job.work == "resume":
@@ -103,7 +104,7 @@ def describe(job: Job, store: Store) -> RunResult:
 
 
 def failures(results: Sequence[RunResult], jobs: Sequence[Job]) -> dict[str, str]:
-    """The fingerprints of the jobs that workers could not do, each with the reason."""
+    """The fingerprints of the jobs that failed in workers, each with the reason."""
     reasons = {job.fingerprint: result.lost for job, result in zip(jobs, results, strict=True) if result.lost}
     return reasons | {
         job.fingerprint: result.message for job, result in zip(jobs, results, strict=True) if result.status == "failed"
@@ -112,7 +113,7 @@ def failures(results: Sequence[RunResult], jobs: Sequence[Job]) -> dict[str, str
 
 @dataclass(frozen=True)
 class JobWork:
-    """A job as a worker does it.  begun: a worker, or another process, has done a part of it."""
+    """A job to be done by a worker.  begun: whether a worker or another process has done a part of it."""
 
     job: Job
     scale: str

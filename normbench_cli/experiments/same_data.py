@@ -1,4 +1,4 @@
-"""Whether a recorded run's data, and the source of its components, are those that their names lead to now."""
+"""Whether a recorded run's data, and the source of its components, have changed since."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from normbench_cli.store.schema import Run
 
 
 def check_data(run: Run, config: RunConfig, *, force: bool = False, on_event: Callback = ignore) -> str:
-    """Refuse other data than those that a run was trained on, under the same name; empty if they are the same.
+    """Raise an error if the data set of that name has changed since the run; return an empty string if it has not.
 
-    force: accept them; the result says in a sentence what they are, to be recorded.  A run recorded before data were
+    force: accept the change, and return a sentence that describes it, to be recorded.  A run recorded before data were
     part of its details, or on data that come with a package, is not checked.
     """
     look(config.data)
@@ -36,8 +36,8 @@ def check_data(run: Run, config: RunConfig, *, force: bool = False, on_event: Ca
 
 
 def changed_sources(run: Run, config: RunConfig) -> Iterator[Notice]:
-    """A notice for each component from outside whose file was edited since the run began, and for a network that
-    computes something else since."""
+    """A notice for each external component whose file was edited since the run began, and for a network whose
+    computation has changed since."""
     sources = run.details.get("sources")
     recorded = sources if isinstance(sources, Mapping) else {}
     for name, source in sources_of(specs_of(config)).items():

@@ -1,9 +1,9 @@
 """Sharing a grid with other processes: which of its cells are left, and waiting for those that others execute.
 
-Any number of launchers, on any machines, may be given the same grid and database.  Each takes cells in the listed order
-until it meets one that another has or has made; then it continues at a random one, so that they seldom meet again.
-`Shared` offers the cells to a launcher that executes them itself.  One that has workers gives them all its cells, keeps
-those here that they could not reserve (`leave`), and asks for what has become of these (`ended`).
+Any number of launchers, on any machines, may run the same grid on the same database.  Each takes cells in order until
+it meets one that another has reserved or finished, then continues at a random one, so that they rarely collide again.
+`Shared` yields the cells to a launcher that executes them itself.  A launcher with workers submits all cells to them,
+puts back those that they could not reserve (`leave`), and polls for how these ended (`ended`).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from normbench_cli.store.reading import AnyRow
 from normbench_cli.store.reservations import IN_LIMIT, ensure_free, reservations
 from normbench_cli.store.status import WITH_RESULT
 
-SECONDS_BETWEEN_POLLS = 3.0  # of what others execute
+SECONDS_BETWEEN_POLLS = 3.0  # of the cells that others execute
 
 
 class Shareable(Protocol):
-    """A cell or job: its fingerprint, and the run that was recorded of it when the grid was planned."""
+    """A cell or job: its fingerprint, and its recorded run when the grid was planned."""
 
     @property
     def fingerprint(self) -> str: ...
@@ -39,24 +39,24 @@ Item = TypeVar("Item", bound=Shareable)
 
 
 def known_run(item: Shareable) -> str:
-    """The run that may be made again: one that had ended for good when the grid was planned."""
+    """The run that may be repeated: one that had ended for good when the grid was planned."""
     return item.run_id if item.status in (*WITH_RESULT, "failed") else ""
 
 
 def check_free(item: Shareable, store: Store) -> None:
-    """A `Taken` error if another process has the item; found out before its data are loaded."""
+    """Raise `Taken` if another process has the item, before its data are loaded."""
     with store.reading() as session:
         ensure_free(session, item.fingerprint, known_run(item))
 
 
 class Shared(Generic[Item]):
-    """Yields each item once: with None if it is free, otherwise with the run that another process has made of it."""
+    """Yields each item once: with None if it is free, otherwise with its run by another process."""
 
     def __init__(self, items: Iterable[Item], store: Store, on_event: Callback) -> None:
         self._left = deque(items)
         self._elsewhere: list[Item] = []  # executed by other processes
-        self._done: dict[str, AnyRow] = {}  # what others have made, by fingerprint
-        self._names: dict[str, str] = {}  # planned fingerprint -> as it is recorded, where that differs
+        self._done: dict[str, AnyRow] = {}  # ended runs of others, by fingerprint
+        self._names: dict[str, str] = {}  # planned fingerprint -> recorded one, where they differ
         self._store, self._on_event = store, on_event
         self._next_poll = 0.0
         self._said = False
@@ -75,18 +75,19 @@ class Shared(Generic[Item]):
                 yield item, other
 
     def put_back(self, item: Item, fingerprint: str = "") -> None:
-        """Another process was faster.  fingerprint: of the cell, which changes when its data are downloaded."""
+        """Put back an item that another process reserved first.  fingerprint: of the cell, which changes when its data
+        are downloaded."""
         self._rename(item, fingerprint)
         self._left.appendleft(item)
 
     def leave(self, item: Item, fingerprint: str = "") -> None:
-        """Leave an item to the process that was faster."""
+        """Leave an item to the process that reserved it first."""
         self._rename(item, fingerprint)
         self._elsewhere.append(item)
 
     def ended(self) -> Sequence[tuple[Item, AnyRow | None]]:
-        """The items that others do not execute any more, as far as that is known now: with the run that was made, or
-        None if the item is free.  Looks at the database every few seconds."""
+        """The items that others no longer execute: with the ended run, or None if the item is free.  Queries the
+        database at most every few seconds."""
         if not self._elsewhere or time.monotonic() < self._next_poll:
             return []
         self._store.sweep()
@@ -97,7 +98,7 @@ class Shared(Generic[Item]):
         return found
 
     def say_waiting(self) -> None:
-        """That nothing is left to do but to wait, once."""
+        """Notify once that this process waits for others."""
         if not self._said:
             cells = f"{len(self._elsewhere)} {'cell' if len(self._elsewhere) == 1 else 'cells'}"
             self._on_event(Notice(f"waiting for {cells} that other processes execute"))
@@ -108,8 +109,8 @@ class Shared(Generic[Item]):
             self._names[item.fingerprint] = fingerprint
 
     def _look(self, most: int | None = None) -> None:
-        """Sort what is left, or the first `most` of that, and what others execute: a look at all cells of a large grid
-        for each that is taken would be quadratic."""
+        """Sort the items left (or the first `most` of them) and those elsewhere into free, running and ended ones.
+        Checking all cells of a large grid for each one taken would be quadratic."""
         some = list(islice(self._left, most))
         items = [*some, *self._elsewhere]
         found = self._reservations(item for item in items if item.fingerprint not in self._done)
@@ -127,7 +128,7 @@ class Shared(Generic[Item]):
         return {named[name].fingerprint: run for name, run in found.items()}
 
     def _wait(self) -> None:
-        """Until one of the others has ended, or its process is gone."""
+        """Wait until a run of another process has ended, or its process is gone."""
         self.say_waiting()
         while not self._left:
             self._look()

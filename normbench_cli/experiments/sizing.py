@@ -1,4 +1,4 @@
-"""Choosing the schedule of the scale `short`: the longest of some fractions of the paper's that fits into a budget."""
+"""Choosing the schedule of the scale `short`: the largest fraction of the paper's schedule that fits a budget."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FRACTIONS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4,
 
 
 def choose_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str | None) -> tuple[Scale, float]:
-    """Measure one run for each network and data set, and choose and record the scale; and the seconds that it takes.
+    """Measure one run per network and data set, choose and record the scale; return it with its estimated seconds.
 
-    Where even the shortest schedule is too long, there is one seed.  Suites that say themselves how long they are take
-    their time from the budget first.  budget: in seconds.
+    If even the shortest schedule is too long, only one seed is used.  The time of suites with a fixed schedule is
+    subtracted from the budget first.  budget: in seconds.
     """
     paths.set_compile_cache()
     sized = [suite for suite in suites if not scale.is_fixed(suite)]
@@ -37,7 +37,7 @@ def choose_scale(suites: Sequence[Suite], scale: Scale, budget: float, db: str |
 
 
 def seconds_for(suites: Sequence[Suite], scale: Scale) -> float:
-    """That all runs of suites take, on the data that are there."""
+    """The estimated seconds of all runs of suites, on the data that are available."""
     jobs = [job for job in make_jobs(suites, scale) if not job.describes]
     blocked = missing_data(job.config.data for job in jobs)
     return sum(seconds_of(job.config for job in jobs if job.config.data not in blocked))

@@ -1,4 +1,4 @@
-"""Training and resuming one run: its records become rows, its checkpoints files, its end a status."""
+"""Training and resuming one run, with its records, checkpoints and final status."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def train_run(
 ) -> RunResult:
     """Train one run and record it as it goes.  instead_of: reserve its cell, see `Store.begin`.
 
-    On an error or an interrupt the run's final status is recorded and the exception raised again.
+    On an error or an interrupt, the run's final status is recorded and the exception is raised again.
     """
     with build.flags_of(config), sharing_cores(config.nproc):
         return train_as_set(config, store, on_event, instead_of)
 
 
 def train_as_set(config: ResolvedConfig, store: Store, on_event: Callback, instead_of: str | None = None) -> RunResult:
-    """The same with torch's settings as they are."""
+    """Train one run with torch's settings as they are."""
     facts = environment(pick_device(config.device))
     fingerprint, details = details_of(config, facts)
     with recording_outcome(store, partial(resume_advice, config, store)) as begun:
@@ -69,8 +69,8 @@ def train_with_all(
     store: Store,
     on_event: Callback,
 ) -> RunResult:
-    """Train to the end, alone or with as many processes as the configuration asks for.  saved: the checkpoint that
-    these continue from."""
+    """Train to the end, in as many processes as the configuration requests.  saved: the checkpoint that several
+    processes continue from."""
     if config.nproc == 1:
         return train_and_record(run_id, config, alone(), store, on_event)
     with as_rank_zero(config, saved) as training:
@@ -86,15 +86,15 @@ def resume_run(
     force: bool = False,
     instead_of: str | None = None,
 ) -> RunResult:
-    """Continue a run that ended early from its newest whole checkpoint, as if it had never stopped.
+    """Continue a run that ended early from its newest intact checkpoint, as if it had never stopped.
 
-    allow: packages that its row may load, besides those that the user has allowed for good.
-    force: also on other data than it began with, which is recorded as a remark.
+    allow: packages that its row may load, besides those allowed permanently.
+    force: continue even if the data have changed since it began, which is recorded as a remark.
     instead_of: reserve its cell, see `Store.reopen`.
     """
     paths.set_compile_cache()
     run = store.find(text)
-    if run.status == "running":  # whoever kills a run and resumes it at once need not wait until it counts as silent
+    if run.status == "running":  # a run that was just killed can be resumed without waiting until it counts as silent
         store.sweep(grace=timedelta(0))
         run = store.find(text)
     if run.status in WITH_RESULT:
@@ -131,7 +131,7 @@ def reopened(run_id: str, step: int | None, store: Store, instead_of: str | None
 
 
 def resume_advice(config: RunConfig, store: Store, run_id: str) -> str:
-    """The command that continues an interrupted run, with the options that it needs from here."""
+    """A message with the command that continues an interrupted run, and the options that it needs."""
     options = [f"--allow {package}" for package in packages_of(config) if package not in allowed_packages()]
     if store.location != parse_location(paths.database()):
         options.append(f"--db {shlex.quote(store.location.shown)}")
@@ -141,13 +141,13 @@ def resume_advice(config: RunConfig, store: Store, run_id: str) -> str:
 def train_and_record(
     run_id: str, config: ResolvedConfig, training: Training, store: Store, on_event: Callback
 ) -> RunResult:
-    """Train to the end.  Every record is stored before the checkpoint that includes it, so a lost one is made again."""
+    """Train to the end.  Records are stored before the checkpoint that includes them, so lost ones are made again."""
     checkpoints = Checkpoints(run_id, store)
     heartbeat = Heartbeat(store, run_id)
     last_checkpoint = time.monotonic()
     try:
         for event in fit(training):
-            # probes keep an epoch's values to themselves: with them, only whole epochs can be resumed
+            # probes accumulate values over an epoch: with them, only whole epochs can be resumed
             elapsed = time.monotonic() - last_checkpoint
             due = elapsed > config.checkpoint_minutes * 60 and not training.probes
             if isinstance(event, Record):
@@ -155,7 +155,7 @@ def train_and_record(
                 heartbeat.recorded()
                 last = training.step >= training.steps
                 due = due or last or bool(event.epoch and event.epoch % config.checkpoint_epochs == 0)
-                # after this record a diverged run ends; resumed from a checkpoint made here, it would go on
+                # a diverged run ends after this record; resumed from a checkpoint made here, it would go on
                 due = due and math.isfinite(event.metrics.get("train/loss", 0.0))
             else:
                 heartbeat.beat()
@@ -186,8 +186,8 @@ def end_diverged(
 def cross_validate(
     run_id: str, config: ResolvedConfig, finished: Mapping[int, Curves], store: Store, on_event: Callback
 ) -> RunResult:
-    """Train the folds that are left.  Each is recorded when it ends; the statistics over all folds in one transaction
-    at the end."""
+    """Train the remaining folds.  Each is recorded when it ends, the statistics over all folds in one transaction at
+    the end."""
     together: list[Record] = []
     heartbeat = Heartbeat(store, run_id)
     try:
@@ -210,7 +210,7 @@ def resume_folds(
     run_id: str, config: ResolvedConfig, store: Store, on_event: Callback, instead_of: str | None
 ) -> RunResult:
     """Continue a cross-validation: the folds whose curves are recorded in full are not trained again."""
-    from normbench_cli.store.queries import series, series_names  # they load pandas, which training does without
+    from normbench_cli.store.queries import series, series_names  # they load pandas, which training does not need
 
     recorded = {name: series(store, run_id, name).tolist() for name in series_names(store, run_id)}
     curves = build.fold_plan(config).curves

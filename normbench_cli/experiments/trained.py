@@ -1,4 +1,4 @@
-"""A finished run's training, with the weights of its last checkpoint."""
+"""The `Training` of a finished run, with the weights of its last checkpoint."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from normbench_cli.store import Store
 
 
 def config_of_finished(run_id: str, store: Store, allow: Packages = (), **changes: Any) -> RunConfig:
-    """The configuration of a run that kept a trained model, with changes, or an error that says why it has none.
+    """The configuration of a run that kept a trained model, with changes; an error if it kept none.
 
-    allow: packages that its row may load, besides those that the user has allowed for good.
+    allow: packages that its row may load, besides those allowed permanently.
     """
     run = store.find(run_id)
     if run.status != "finished":
@@ -35,9 +35,9 @@ def config_of_finished(run_id: str, store: Store, allow: Packages = (), **change
 def load_trained(
     run_id: str, store: Store, device: str = "auto", allow: Packages = (), *, force: bool = False
 ) -> tuple[build.ResolvedConfig, Training]:
-    """The configuration and the training of a finished run, after its last step, on a device.
+    """Load the configuration and the `Training` of a finished run, after its last step, on a device.
 
-    force: also with other data than those it was trained on.
+    force: load them even if the data have changed since.
     """
     recorded = config_of_finished(run_id, store, allow, device=device)
     check_data(store.find(run_id), recorded, force=force)
@@ -57,7 +57,7 @@ def load_trained(
 
 @contextmanager
 def checkpoint_mismatch(run_id: str) -> Iterator[None]:
-    """Turn the errors of loading another network's state into one that says what to do."""
+    """Turn the errors of loading a mismatched state dict into one that says what to do."""
     try:
         yield
     except (RuntimeError, KeyError, TypeError, AttributeError, ValueError) as error:

@@ -1,7 +1,7 @@
-"""What compiled and ran when `doctor` last tried it on this machine, remembered while what it depends on is the same.
+"""A cache of what compiled and ran when `doctor` last tried it on this machine, valid in an unchanged environment.
 
-Trying takes most of doctor's time: torch's compilers alone take seconds to load.  Only success is remembered, for a
-week, in the folder of the compile cache.
+Trying takes most of doctor's time: torch's compilers alone take seconds to load.  Only success is cached, for a week,
+in the folder of the compile cache.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def circumstances() -> str:
 
 
 def compiler_facts(name: str) -> list[object]:
-    """Which file a compiler is; another one, or none, needs a new trial."""
+    """The executable of a compiler; if it changes or disappears, a new trial is needed."""
     path = shutil.which(name)
     if path is None:
         return [name]
@@ -54,7 +54,7 @@ def compiler_facts(name: str) -> list[object]:
 
 
 def recall() -> dict[str, str] | None:
-    """The name of each trial and what it found, if all went well under the same circumstances within a week."""
+    """The result of each trial by name, if all succeeded under the same circumstances within a week."""
     try:
         kept = json.loads(file().read_text(encoding="utf-8"))
         if kept["circumstances"] != circumstances() or not 0 <= time.time() - kept["at"] < VALID_SECONDS:
@@ -65,7 +65,7 @@ def recall() -> dict[str, str] | None:
 
 
 def remember(found: Mapping[str, str]) -> None:
-    """Keep the results of trials that went well, if the folder can be written."""
+    """Cache the results of successful trials, if the folder is writable."""
     kept = {"circumstances": circumstances(), "at": time.time(), "found": dict(found)}
     try:
         file().parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Tuning from Python: what `normbench tune` does, without printing."""
+"""Tuning from Python: the same as `normbench tune`, without printing."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def tune(
 ) -> run.Tuning:
     """Tune every contender with an equal budget, and test the chosen settings on fresh seeds.
 
-    Several values of norm, act, model, data or objective make contenders.  What is recorded is not trained again, so
-    the same call continues a tuning that was interrupted.
+    Each combination of norm, act, model, data and objective is a contender.  Recorded runs are not trained again, so
+    the same call continues an interrupted tuning.
 
-    tuning: a recorded one to continue, by its id, in place of all that describes a new one.  over: ranges as
-    "lr=log:0.001..1", or {"lr": "log:0.001..1", "augnorm:phi": "1.1..1.9"}.  budget: trials, or time as "10min".
+    tuning: the id of a recorded tuning to continue, instead of the arguments of a new one.  over: search ranges, as
+    "lr=log:0.001..1", or {"lr": "log:0.001..1", "augnorm:phi": "1.1..1.9"}.  budget: trials, or time such as "10min".
     settings: any other setting of a run, with one value.  The others are the options of `normbench tune`; db, allow
     and on_event are as in `train`.
 

@@ -1,4 +1,4 @@
-"""Accepting new baselines and muting measurements: which ones are meant, and what is recorded about each."""
+"""Accepting new baselines and muting measurements: which ones are selected, and what is recorded about each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from normbench_cli.store import Store
 
 @dataclass(frozen=True)
 class Accepted:
-    """A baseline that was moved, and what the last night found; None if it did not measure it."""
+    """An accepted baseline, and the last night's finding; None if that night did not measure it."""
 
     decision: Decision
     finding: Finding | None
@@ -27,10 +27,10 @@ class Accepted:
 
 
 def accept(store: Store, suite: str, asked: Sequence[str], reason: str, since: date | None = None) -> list[Accepted]:
-    """Let the history of these measurements begin anew.
+    """Accept the present level of measurements as their new baseline.
 
-    asked: names or patterns; none for all that regressed in the last night.  since: the first day that counts; by
-    default the day on which the present level began, or that of the last night where no change is known.
+    asked: names or patterns; empty selects all that regressed in the last night.  since: the first day that counts; by
+    default the day on which the present level began, or the last night's if no change is known.
     """
     check_reason(reason)
     verdict = last_verdict(store, suite)
@@ -51,12 +51,12 @@ def accepted(verdict: Verdict, name: str, reason: str, since: date | None) -> Ac
 
 
 def regressed(verdict: Verdict) -> list[str]:
-    """What a baseline is accepted for by --all: regressions, muted ones too."""
+    """The measurements that --all accepts: regressions, muted ones too."""
     return [one.name for one in verdict.judged if one.finding.status == "regression"]
 
 
 def mute(store: Store, suite: str, asked: Sequence[str], reason: str, until: date, today: date) -> list[Decision]:
-    """Let these measurements not count before a day; today ends their mutes."""
+    """Mute these measurements until a day; today ends their mutes."""
     check_reason(reason)
     if until < today:
         raise UsageError(f"--until {until} is over", "give a later day, or `today` to end a mute")

@@ -1,4 +1,4 @@
-"""Which cells a night measures within its time: those first that were measured longest ago, as many as fit."""
+"""The time budget of a night: the least recently measured cells come first, as many as fit."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from datetime import datetime
 
 from normbench_cli.nightly.cell import NightlyCell
 
-FOR_AGAIN = 0.2  # of the budget is kept for measuring suspects again
-LONGEST = 3600.0  # seconds for a cell of which no duration is known
-SHORTEST_LIMIT, LIMIT_FACTOR = 120.0, 10.0  # a cell that takes ten times as long as usual hangs
+FOR_AGAIN = 0.2  # of the budget is reserved for measuring suspects again
+LONGEST = 3600.0  # seconds for a cell of unknown duration
+SHORTEST_LIMIT, LIMIT_FACTOR = 120.0, 10.0  # a cell that takes ten times its usual time hangs
 
 
 @dataclass
 class Budget:
-    """The seconds that a night may take, from now on.  None: as many as it needs."""
+    """The seconds that a night may take, from now on.  None: no limit."""
 
     seconds: float | None = None
     clock: Callable[[], float] = time.monotonic
@@ -31,16 +31,16 @@ class Budget:
 
     @property
     def left_for_cells(self) -> float:
-        """Without what is kept for measuring suspects again."""
+        """Without the part reserved for measuring suspects again."""
         return self.left - FOR_AGAIN * (self.seconds or 0.0)
 
     def fits(self, expected: float | None) -> bool:
-        """Whether a cell that takes so long can be begun; of one that was never measured it is not known."""
+        """Whether there is time for a cell of this duration; for a cell of unknown duration, any time at all."""
         return self.left_for_cells > (expected or 0.0)
 
     def limit(self, expected: float | None, *, again: bool = False) -> float:
-        """Seconds after which a cell is stopped.  A cell that was never measured gets half of what is left, so that one
-        that hangs leaves the others their time."""
+        """Seconds after which a cell is stopped.  A cell that was never measured gets half of what is left, so that
+        others still have time if it hangs."""
         left = self.left if again else self.left_for_cells
         if expected is None:
             return max(1.0, min(LONGEST, left if self.seconds is None else left / 2))
@@ -48,6 +48,6 @@ class Budget:
 
 
 def in_turn(cells: Sequence[NightlyCell], last: Mapping[str, datetime]) -> list[NightlyCell]:
-    """The cells, those first that were never measured, then by when they were measured last."""
+    """The cells: those never measured first, then the least recently measured."""
     never = [cell for cell in cells if cell.name not in last]
     return never + sorted((cell for cell in cells if cell.name in last), key=lambda cell: last[cell.name])

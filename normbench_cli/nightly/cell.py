@@ -18,10 +18,10 @@ REFERENCE = "batchnorm"  # what the norms of a profile are timed against
 
 @dataclass(frozen=True)
 class NightlyCell:
-    """One thing that is measured: a training with a fixed seed, or a norm timed against `batchnorm`.
+    """One cell of a suite: a training with a fixed seed, or a norm timed against `batchnorm`.
 
-    settings: of the configuration.  shapes: of the input of a layer; a profile without shapes times the training step
-    of the model.  rounds: of a profile.
+    settings: of the configuration.  shapes: inputs of a layer; a profile without shapes times the model's training
+    step.  rounds: of a profile.
     """
 
     name: str
@@ -33,9 +33,9 @@ class NightlyCell:
 
 @dataclass(frozen=True)
 class NightlySuite:
-    """minimum_effects: by kind, the smallest change that counts, in place of the gate's own; see `gate.policy`.
-    remeasurements: how often a suspected cell is measured again, at most; the gate needs no more than it asks for.
-    source: the file."""
+    """minimum_effects: by kind, the smallest change that counts, overriding the gate's own; see `gate.policy`.
+    remeasurements: how often a suspected cell is measured again, at most; the gate may ask for less.  source: the file.
+    """
 
     name: str
     cells: tuple[NightlyCell, ...]
@@ -44,7 +44,7 @@ class NightlySuite:
     source: str = ""
 
     def cell(self, name: str) -> NightlyCell:
-        """The cell with this name, or a UsageError with the nearest one."""
+        """The cell with this name; the UsageError suggests the nearest one."""
         for cell in self.cells:
             if cell.name == name:
                 return cell
@@ -54,7 +54,7 @@ class NightlySuite:
 
 
 def cell_from(values: Mapping[str, Any]) -> NightlyCell:
-    """A cell from its fields as JSON gives them back."""
+    """A cell from its fields as read from JSON."""
     return NightlyCell(**{**values, "shapes": tuple(map(tuple, values["shapes"]))})
 
 

@@ -1,4 +1,4 @@
-"""Measuring a cell in a process of its own: it is watched, and stopped when its time is over."""
+"""Measuring a cell in its own process, which is watched and stopped at its time limit."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from normbench_cli.errors import NormbenchError
 from normbench_cli.nightly.cell import NightlyCell, cell_json
 
-LOOK_SECONDS = 15.0  # between two signs of life of the night
-GOODBYE_SECONDS = 20.0  # in which a process that is stopped records how its run ended
+LOOK_SECONDS = 15.0  # between two heartbeats of the night
+GOODBYE_SECONDS = 20.0  # for a stopped process to record how its run ended
 START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from normbench_cli.nightly.cells import main; main()"
 Beat = Callable[[], object]
 
@@ -23,13 +23,13 @@ class CellFailed(NormbenchError):
 
 
 class OutOfTime(CellFailed):
-    """A cell was stopped because its time was over."""
+    """A cell was stopped at its time limit."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a cell measured, the run in which it did, and the seconds that all of it took.  elsewhere: on a machine that
-    another process chose, whose facts are those of the run."""
+    """The values of a cell, the run that measured them, and the seconds it took in all.  elsewhere: on a machine that
+    another process chose, described by the facts of the run."""
 
     values: dict[str, float]
     run_id: str | None = None
@@ -37,7 +37,7 @@ class Measured:
     elsewhere: bool = field(default=False, compare=False)
 
 
-# (cell, database, source of its specs, seconds, sign of life) -> Measured: `measure_in_process`, or one for tests
+# (cell, database, source of its specs, seconds, heartbeat) -> Measured: `measure_in_process`, or one for tests
 Measure = Callable[[NightlyCell, str | None, str, float, Beat], Measured]
 
 
@@ -72,13 +72,13 @@ def measure_in_process(cell: NightlyCell, db: str | None, source: str, limit: fl
 
 
 def words() -> list[str]:
-    """How a cell's process is started: with the same code as this one, wherever that was found."""
+    """The command of a cell's process: it uses the same code as this one, wherever that was found."""
     return [sys.executable, "-c", START, json.dumps(sys.path)]
 
 
 def wait(process: subprocess.Popen[str], end: float, beat: Beat) -> tuple[str, str]:
-    """What the process prints.  Raises `TimeoutExpired` if it is not done in time."""
-    stdin, process.stdin = process.stdin, None  # `communicate` would close it, by which the process would end
+    """The process's stdout and stderr.  Raises `TimeoutExpired` if it is not done in time."""
+    stdin, process.stdin = process.stdin, None  # `communicate` would close it, which ends the process
     try:
         while True:
             left = end - time.monotonic()
@@ -93,7 +93,7 @@ def wait(process: subprocess.Popen[str], end: float, beat: Beat) -> tuple[str, s
 
 
 def stop(process: subprocess.Popen[str]) -> None:
-    """End the process if it has not ended: it may record how its run ended."""
+    """Stop the process if it is still running; it may record how its run ended."""
     if process.poll() is None:
         process.terminate()
         try:

@@ -1,8 +1,8 @@
 """Measuring one cell of a nightly suite.  Loads torch.
 
-`main` measures a cell in a process of its own (`cell_process`), so that the memory and the faults of one do not reach
-another.  It reads one line of JSON on stdin, ``{"cell": {...}, "db": ..., "source": ...}``, and prints ``{"values":
-{metric: value}, "run_id": ...}``.  It ends when its stdin is closed, as by the death of its parent.
+`main` measures a cell in its own process (`cell_process`), so that its memory use and crashes do not affect other
+cells.  It reads one line of JSON on stdin, ``{"cell": {...}, "db": ..., "source": ...}``, and prints ``{"values":
+{metric: value}, "run_id": ...}``.  It ends when its stdin is closed, as when its parent dies.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ TAG = "nightly"
 
 @dataclass(frozen=True)
 class Measured:
-    """What a cell measured, and the run in which it did."""
+    """The values of a cell, and the run that measured them."""
 
     values: dict[str, float]
     run_id: str | None = None
 
 
 def measure_cell(cell: NightlyCell, store: Store) -> dict[str, float]:
-    """Metric -> value.  The runs that it takes are recorded as ordinary runs with the tag `nightly`."""
+    """Metric -> value.  Its runs are recorded as ordinary runs with the tag `nightly`."""
     return measure(cell, store).values
 
 
 def measure(cell: NightlyCell, store: Store, source: str = "a nightly suite") -> Measured:
-    """Measure a cell.  source: where its specs come from, for the message if a package is not allowed."""
+    """Measure a cell.  source: where its specs come from, for the error if a package is not allowed."""
     paths.set_compile_cache()
     config = make_config({**cell.settings, "tag": TAG}, recorded_in(source))
     if cell.kind == "profile":
@@ -55,7 +55,7 @@ def measure(cell: NightlyCell, store: Store, source: str = "a nightly suite") ->
 
 
 def profiled(cell: NightlyCell, norm: str, store: Store) -> Measured:
-    """A norm against `batchnorm`, which itself is timed against the calibration."""
+    """Time a norm against `batchnorm`, or `batchnorm` against the calibration."""
     settings = {name: value for name, value in cell.settings.items() if name != "norm"} | {"tag": TAG}
     plan = plan_profile(
         [norm],
@@ -76,7 +76,7 @@ def profiled(cell: NightlyCell, norm: str, store: Store) -> Measured:
 
 
 def value_of(row: Row, norm: str) -> dict[str, float]:
-    """What a night keeps of a profile's row; nothing of one that says why there is no value."""
+    """The values of a profile's row that a night keeps; none if the row reports a failure."""
     if row["status"] != "ok":
         return {}
     place = row.get("shape") or row["model"]
@@ -88,11 +88,11 @@ def value_of(row: Row, norm: str) -> dict[str, float]:
 
 
 def main() -> NoReturn:
-    """Measure the cell that stdin names; an error is one line on stderr."""
+    """Measure the cell given on stdin; an error is one line on stderr."""
     asked: dict[str, Any] = json.loads(sys.stdin.readline())
     threading.Thread(target=end_with_parent, daemon=True).start()
     out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a component prints is not the answer
+    os.dup2(2, 1)  # output of a component is not the answer
     try:
         with interrupts.raised(), Store.open(asked["db"]) as store:
             done = measure(cell_from(asked["cell"]), store, asked.get("source", ""))
@@ -108,7 +108,7 @@ def main() -> NoReturn:
 
 
 def end_with_parent() -> None:
-    """Wait until nobody can write to stdin any more; the run of this process then counts as interrupted."""
-    while os.read(0, 1000):  # not by sys.stdin, whose lock this thread would hold when the process ends
+    """Exit when stdin is closed; the run of this process then counts as interrupted."""
+    while os.read(0, 1000):  # not through sys.stdin, whose lock this thread would hold at exit
         pass
     os._exit(EXIT_INTERRUPTED)

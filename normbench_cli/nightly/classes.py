@@ -1,7 +1,7 @@
-"""The class within which nights are compared: the same hardware, the same versions, the same settings of a cell.
+"""The class within which nights are compared: the same hardware, versions and cell settings.
 
-normbench's own revision is not part of it: what a new revision changes is what nights are for.  Neither is the host's
-name, which changes with every container, nor the kernel's version.
+normbench's own revision is not part of it: nights exist to detect its changes.  Neither is the host name, which changes
+with every container, nor the kernel version.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DIGITS = 16
 
 
 def class_facts(environment: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of an environment that make up its class."""
+    """The facts of an environment that define its class."""
     versions = environment.get("versions") or {}
     system = str(environment.get("platform", "")).partition("-")[0]
     facts = {name: environment.get(name) for name in HARDWARE} | {"system": system}
@@ -29,12 +29,12 @@ def class_facts(environment: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def environment_class(environment: Mapping[str, Any], cell: NightlyCell) -> str:
-    """Sixteen hexadecimal digits over hardware, versions and the settings of a cell."""
+    """Hash of hardware, versions and a cell's settings, sixteen hexadecimal digits."""
     own = {name: value for name, value in asdict(cell).items() if name != "name"}
     text = json.dumps([class_facts(environment), own], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
 def is_deterministic(environment: Mapping[str, Any]) -> bool:
-    """Whether two runs of the same code agree to the last digit: on a CPU, or where torch was told so."""
+    """Whether two runs of the same code agree to the last digit: on a CPU, or with torch set to deterministic."""
     return environment.get("device") == "cpu" or bool(environment.get("deterministic"))

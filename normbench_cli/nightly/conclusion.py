@@ -1,6 +1,6 @@
-"""The end of a night: the pages are written and somebody is told.
+"""The end of a night: write the pages and notify.
 
-Nothing here changes what the night found: what goes wrong is a sentence in the log and on stderr.
+Nothing here changes the night's findings: a problem is one sentence in the log and on stderr.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ logger = logging.getLogger(log.NAME)
 
 
 def try_pages(store: Store, night: str, out: Path) -> tuple[list[Path], list[str]]:
-    """The pages of a night that is recorded, and what went wrong."""
+    """Write the pages of a recorded night; return them, and what went wrong."""
     try:
         return write_pages(store, night, out), []
     except NormbenchError as error:
@@ -30,7 +30,7 @@ def try_pages(store: Store, night: str, out: Path) -> tuple[list[Path], list[str
 
 
 def tell(document: Mapping[str, Any], command: str | None, when: str) -> list[str]:
-    """Run the command of ``--notify`` if it is due; what went wrong.  document: the verdict as JSON."""
+    """Run the ``--notify`` command if it is due; return what went wrong.  document: the verdict as JSON."""
     if not command or (when == "problem" and document["exit_code"] == 0):
         return []
     problem = notify(command, document, log.folder())
@@ -40,6 +40,6 @@ def tell(document: Mapping[str, Any], command: str | None, when: str) -> list[st
 
 
 def error_json(suite: str, error: NormbenchError) -> dict[str, Any]:
-    """What is told of a night that ended in an error, without a verdict."""
+    """The notification for a night that ended in an error, without a verdict."""
     line = f"{suite}: error, {' '.join(str(error).split())}"
     return {"format": FORMAT, "suite": suite, "outcome": "error", "exit_code": error.exit_code, "line": line}

@@ -1,4 +1,4 @@
-"""A job as a line of a crontab."""
+"""A job as a crontab line."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import shlex
 from normbench_cli.errors import UsageError
 from normbench_cli.nightly.job import Job
 
-TIME = "10 4 * * *"  # every night at 04:10; clocks change earlier
-LONGEST = 998  # characters of a command that Debian's cron takes
+TIME = "10 4 * * *"  # every night at 04:10, after any DST change
+LONGEST = 998  # characters of a command that Debian's cron accepts
 
 
 def crontab_line(job: Job, time: str = TIME) -> str:
-    """The line, as `crontab -e` takes it."""
+    """The line to add with `crontab -e`."""
     command = escape(shell_command(job))
     if len(command) > LONGEST:
         raise UsageError(
@@ -29,14 +29,14 @@ def shell_command(job: Job) -> str:
 
 
 def quote(word: str) -> str:
-    """A word for the shell, in which no backslash stands before another sign than a quote.
+    """Quote a word for the shell, with no backslash before anything but a quote.
 
-    cron reads the line first: to it, a backslash takes the meaning from a per cent sign or, in some versions, from
-    another backslash.  Closing and opening the quotes between them means nothing to the shell.
+    cron reads the line first: to cron, a backslash escapes a per cent sign or, in some versions, another backslash.
+    Closing and opening the quotes between them means nothing to the shell.
     """
     return shlex.quote(word).replace("\\", "\\''")
 
 
 def escape(command: str) -> str:
-    """To cron a per cent sign ends the command; the rest would be its input."""
+    """Escape per cent signs: to cron, one ends the command and the rest is its input."""
     return command.replace("%", "\\%")

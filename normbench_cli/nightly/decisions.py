@@ -1,4 +1,4 @@
-"""What a person has decided about a measurement: a new baseline is accepted, or it is muted until a day.
+"""A person's decisions about measurements: a new baseline is accepted, or a measurement is muted until a day.
 
 Decisions are added, never changed: the last one about a measurement counts.
 """
@@ -25,7 +25,7 @@ DecisionKind = Literal["accept", "mute"]
 
 
 def user() -> str:
-    """Who is at work on this machine."""
+    """The name of the current user."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):  # a user id without a name, as in a container
@@ -34,10 +34,8 @@ def user() -> str:
 
 @dataclass(frozen=True)
 class Decision:
-    """until: the first day that counts (again): history before it is left out, or it is muted before it.
-
-    measurement: its name.  environment_class: empty for all classes.
-    """
+    """until: the first day that counts (again): history before it is ignored, or the measurement is muted before it.
+    measurement: its name.  environment_class: empty for all classes."""
 
     kind: DecisionKind
     suite: str
@@ -65,7 +63,7 @@ def record_decision(store: Store, *made: Decision) -> None:
 
 
 def is_muted(measurement: Measurement | str, made: Iterable[Decision], day: date) -> Mute | None:
-    """The mute because of which a measurement does not count on this day; None if it counts."""
+    """The mute of a measurement that is in force on this day; None if there is none."""
     last = last_of("mute", measurement, made)
     return Mute(last.until, last.reason) if last and day < last.until else None
 
@@ -88,13 +86,13 @@ def last_of(
 
 
 def in_force(made: Sequence[Decision], day: date) -> list[Decision]:
-    """The last decision of each kind about each measurement, without mutes that are over."""
+    """The last decision of each kind about each measurement, without expired mutes."""
     last = {(decision.kind, decision.measurement, decision.environment_class): decision for decision in made}
     return [decision for decision in last.values() if decision.kind == "accept" or day < decision.until]
 
 
 def from_row(store: Store, row: AnyRow) -> Decision | None:
-    """A decision as it is recorded; None for one that is damaged."""
+    """A decision from its row; None if the row is damaged."""
     try:
         if row.kind not in get_args(DecisionKind):
             raise ValueError(f"{row.kind} is no kind of decision")

@@ -1,6 +1,6 @@
-"""Measuring cells by the workers of an executor: on a node of a Ray cluster, in a job of SLURM.
+"""Measuring cells on the workers of an executor: on a node of a Ray cluster, in a SLURM job.
 
-One cell after the other, as always: cells that are measured side by side disturb each other's times.
+One cell at a time, as always: cells measured concurrently disturb each other's times.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from normbench_cli.store.location import parse_location
 
 @contextmanager
 def measured_by(choice: Choice | None) -> Iterator[Measure]:
-    """How a night measures its cells: here, each in a process of its own, or by an executor."""
+    """Yield how a night measures its cells: here, each in its own process, or on an executor."""
     if choice is None or choice.executor == "local":
         if choice is not None and choice.per_run != PerRun():
             what = "a night on this machine measures one cell after the other, with all its cores"
@@ -51,7 +51,7 @@ def measured_by(choice: Choice | None) -> Iterator[Measure]:
 def measure_elsewhere(
     choice: Choice, cell: NightlyCell, db: str | None, source: str, limit: float, beat: Beat
 ) -> Measured:
-    """Measure a cell by a worker.  beat: called every 15 seconds.  limit: seconds until it is stopped."""
+    """Measure a cell on a worker.  beat: called every 15 seconds.  limit: seconds until it is stopped."""
     began = time.monotonic()
     work = NightWork(cell, source, make_config(cell.settings, recorded_in(source)))
     (task,) = make_tasks([work], choice, parse_location(paths.database(db)).address)
@@ -66,7 +66,7 @@ def measure_elsewhere(
 
 
 def wait(executor: Executor, task: Task, end: float, beat: Beat) -> RunResult | None:
-    """The task's result; None if its time is over.  A task whose worker is lost is submitted again."""
+    """The task's result; None if time runs out.  A task whose worker is lost is submitted again."""
     losses, next_beat = 0, time.monotonic() + LOOK_SECONDS
     while (left := end - time.monotonic()) > 0:
         for event in executor.poll(min(1.0, left)):
@@ -86,7 +86,7 @@ def wait(executor: Executor, task: Task, end: float, beat: Beat) -> RunResult | 
 
 @dataclass(frozen=True)
 class NightWork:
-    """A cell as a worker measures it: what it measured are the metrics of the result."""
+    """A cell as work for an executor; its values become the metrics of the result."""
 
     cell: NightlyCell
     source: str

@@ -1,4 +1,4 @@
-"""What nights measured so far, as series for the gate and summaries for the pages.  Never loads torch."""
+"""Past measurements, as series for the gate and summaries for the pages.  Never loads torch."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from normbench_cli.store import Store
 from normbench_cli.store.nights import environments, night_values, nights
 from normbench_cli.store.reading import AnyRow
 
-COUNTING = ("running", "finished", "incomplete")  # what a killed night measured does not count
+COUNTING = ("running", "finished", "incomplete")  # values of a killed night do not count
 
 
 @dataclass(frozen=True)
 class NightSummary:
-    """A night as it is recorded.
+    """A night as recorded.
 
-    status: one of NIGHT_STATUSES.  environment_classes: those of its values, sorted.  verdict: what it came to.
+    status: one of NIGHT_STATUSES.  environment_classes: those of its values, sorted.  verdict: as stored JSON.
     """
 
     id: str
@@ -53,7 +53,7 @@ class Values:
 def read_series(store: Store, suite: str, day: date | None = None) -> list[Series]:
     """Every measurement of the suite's newest night (or of the last night of a day), with its history.
 
-    A series ends with that night and has the points of that night's class since the last accepted baseline.
+    A series ends with that night and has the points of its class since the last accepted baseline.
     """
     found = [night for night in read_nights(store, suite) if night.status in COUNTING]
     last = next((night for night in reversed(found) if day is None or night.day == day), None)
@@ -82,7 +82,7 @@ def make_series(
 
 
 def since_baseline(series: Series, made: Sequence[Decision]) -> Series:
-    """Without the nights before the last accepted baseline; the last night always stays."""
+    """Drop the nights before the last accepted baseline; the last night always stays."""
     *before, last = series.points
     first = baseline_of(series.measurement, made, last.environment_class)
     return series if first is None else replace(series, points=(*(p for p in before if p.day >= first), last))
@@ -97,7 +97,7 @@ def point(night: NightSummary, values: Values) -> Point:
 
 
 def values_by_night(rows: Iterable[AnyRow]) -> dict[str, dict[tuple[str, str], Values]]:
-    """Night -> (cell, metric) -> values.  A re-measurement without a measurement does not count."""
+    """Night -> (cell, metric) -> values.  A re-measurement without an original value is ignored."""
     found: dict[str, dict[tuple[str, str], Values]] = {}
     for row in rows:
         night = found.setdefault(row.night_id, {})
@@ -129,7 +129,7 @@ def summary(row: AnyRow, facts: Mapping[int, Mapping[str, Any]], classes: Iterab
 
 
 def day_of(row: AnyRow) -> date:
-    """The day of a night; that of its beginning where the column holds no day."""
+    """The day of a night; its start date if the column holds no day."""
     try:
         return date.fromisoformat(row.day)
     except ValueError:
@@ -138,7 +138,7 @@ def day_of(row: AnyRow) -> date:
 
 
 def last_measured(store: Store, suite: str) -> dict[str, tuple[datetime, float]]:
-    """Cell -> when it was measured last, and the seconds that it took."""
+    """Cell -> when it was last measured, and the seconds it took."""
     found: dict[str, tuple[datetime, float]] = {}
     for row in night_values(store, suite):
         if row.metric == SECONDS and row.repeat == 0:

@@ -1,4 +1,4 @@
-"""What a scheduler has to run so that it does what the command line does now: words, folder and environment.
+"""The job that a scheduler must run to repeat this command line: arguments, folder and environment.
 
 A scheduler starts with next to no environment: another PATH, often no HOME, none of the variables set in a shell.
 """
@@ -16,17 +16,17 @@ from normbench_cli import paths
 from normbench_cli.errors import UsageError
 from normbench_cli.printable import masked, printable
 
-KEPT = (  # what changes results, speed or which files are found; no secrets are among them
+KEPT = (  # what changes results, speed or the files that are found; none holds a secret
     *("PYTHONPATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
     *("TORCHINDUCTOR_CACHE_DIR", "MPLCONFIGDIR"),
 )
-PROGRAMS = ("git", "cc")  # used where they are found: for the commit, for compiled kernels
+PROGRAMS = ("git", "cc")  # looked up on PATH: for the commit, for compiled kernels
 USUAL = ("/usr/local/bin", "/usr/bin", "/bin")
 
 
 @dataclass(frozen=True)
 class Job:
-    """words: the program by its absolute path, and its arguments.  folder: where it runs."""
+    """words: the absolute path of the program, and its arguments.  folder: the working directory."""
 
     words: tuple[str, ...]
     folder: str
@@ -34,7 +34,7 @@ class Job:
 
 
 def present_job(arguments: Sequence[str]) -> Job:
-    """These arguments for the program that runs now, here, with the variables that are set."""
+    """The job that runs this program with these arguments, in this folder and environment."""
     job = Job((*program(), *arguments), str(Path.cwd()), environment())
     for text in (*job.words, job.folder, *job.environment.values()):
         if masked(text) != text:
@@ -56,7 +56,7 @@ def program() -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """The variables that the program needs."""
+    """The environment variables that the program needs."""
     chosen = {name: value for name, value in os.environ.items() if name.startswith("NORMBENCH_") or name in KEPT}
     folders = {"NORMBENCH_HOME": paths.home()} | (
         {"NORMBENCH_DATA": paths.data_root()} if "NORMBENCH_DATA" in chosen else {}

@@ -1,4 +1,4 @@
-"""From what a night has measured to its findings: the gate judges, and what it suspects is measured again."""
+"""From a night's measurements to its findings: the gate judges, and suspects are measured again."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from normbench_cli.nightly.gate.policy import FAR
 from normbench_cli.nightly.series import Finding, Series
 from normbench_cli.nightly.verdict import Judged
 
-FEWEST = 3  # repetitions of a control that say something about the machine: in the first rounds
-CONTROLS = 2  # cells that nobody suspects, measured again with the suspects
+FEWEST = 3  # repetitions of a control needed to judge the machine: in the first rounds
+CONTROLS = 2  # unsuspected cells, measured again with the suspects
 DISTURBED = "the machine was disturbed: {} left its band as well when it was measured again"
 
 
 def judged(suite: NightlySuite, series: Sequence[Series]) -> list[Judged]:
-    """Every measurement with what the gate says about its last point."""
+    """Every measurement with the gate's finding about its last point."""
     effects = suite.minimum_effects
     return [Judged(gate.judge(one, effects), one.points[-1].again, one.points[-1].environment_class) for one in series]
 
 
 def suspects(suite: NightlySuite, series: Sequence[Series], muted: Collection[str] = ()) -> list[str]:
-    """The cells that the gate wants measured once more, each once, the farthest outside of its band first.
+    """The cells that the gate wants measured once more, each once, the farthest outside its band first.
 
-    muted: names of measurements that do not count.
+    muted: names of measurements to ignore.
     """
     effects = suite.minimum_effects
     wanted = [one for one in series if one.measurement.name not in muted and gate.suspects(one, effects)]
@@ -36,7 +36,7 @@ def suspects(suite: NightlySuite, series: Sequence[Series], muted: Collection[st
 
 
 def distance(finding: Finding) -> float:
-    """How far a value is from what was expected, in half widths of its band."""
+    """How far a value is from the expected one, in half-widths of its band."""
     half_width = (finding.high - finding.low) / 2
     return abs(finding.value - finding.expected) / half_width if half_width > 0 else float("inf")
 
@@ -44,8 +44,8 @@ def distance(finding: Finding) -> float:
 def affordable(
     suspected: Sequence[str], repeated: Mapping[str, int], seconds: Mapping[str, float], left: float
 ) -> list[str]:
-    """The suspects of a round that fit into the seconds left: what is begun goes on, another needs time for the first
-    repetitions, which alone say something.  repeated: how often each was measured again."""
+    """The suspects of a round that fit into the seconds left: those already repeated continue, others need time for all
+    the first repetitions, which decide.  repeated: how often each was measured again."""
     chosen = []
     for name in sorted(suspected, key=lambda name: name not in repeated):
         needed = seconds[name] * max(1, gate.FIRST_REMEASUREMENTS - repeated.get(name, 0))
@@ -56,16 +56,16 @@ def affordable(
 
 
 def controls(suite: NightlySuite, suspected: Collection[str], measured: Collection[str]) -> list[str]:
-    """Cells that are measured again with the suspects, to see whether the machine is as it was.
+    """Unsuspected cells that are measured again with the suspects, to check the machine.
 
-    measured: the cells that this night has measured.
+    measured: the cells measured in this night.
     """
     others = [cell for cell in suite.cells if cell.name in measured and cell.name not in suspected]
     return [cell.name for cell in sorted(others, key=lambda cell: cell.kind != "profile")[:CONTROLS]]
 
 
 def next_round(suite: NightlySuite, names: Collection[str], repeat: int) -> list[NightlyCell]:
-    """The cells of a round of re-measurement, in an order of its own."""
+    """The cells of a round of re-measurement, shuffled."""
     cells = [cell for cell in suite.cells if cell.name in names]
     random.Random(repeat).shuffle(cells)
     return cells
@@ -74,7 +74,7 @@ def next_round(suite: NightlySuite, names: Collection[str], repeat: int) -> list
 def judged_again(suite: NightlySuite, series: Sequence[Series], controls: Collection[str]) -> list[Judged]:
     """The findings after the re-measurement.
 
-    Where a control leaves its band, too, slow times say nothing about the code: they stay suspected.
+    If a control leaves its band, too, slow times say nothing about the code: they stay suspected.
     """
     found = judged(suite, series)
     moved = next((one for one in series if one.measurement.cell in controls and has_moved(suite, one)), None)
@@ -85,7 +85,7 @@ def judged_again(suite: NightlySuite, series: Sequence[Series], controls: Collec
 
 
 def has_moved(suite: NightlySuite, series: Series) -> bool:
-    """Whether a control is now as far out as the gate wants a suspect to be: chance alone takes many beyond a band."""
+    """Whether a control is as far out as the gate requires of a suspect: many leave their band by chance alone."""
     again = series.points[-1].again
     if series.measurement.kind != "time" or len(again) < FEWEST:
         return False

@@ -1,4 +1,4 @@
-"""What the newest night of a suite came to, and which measurements a suite has."""
+"""The verdict of a suite's newest night, and the measurements of a suite."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NAMES_SHOWN = 3
 
 
 def suite_name(name_or_file: str) -> str:
-    """What nights call a suite: the name of its file."""
+    """The recorded name of a suite: the stem of its file."""
     return Path(name_or_file).stem if name_or_file.endswith(".toml") else name_or_file
 
 
 def last_verdict(store: Store, suite: str) -> Verdict:
-    """The verdict of the newest night that came to its end."""
+    """The verdict of the newest night that has one."""
     found = newest_verdict(store, suite)
     if found is None:
         known = sorted({night.suite for night in nights(store)} - {suite})
@@ -45,7 +45,7 @@ def measurement_names(store: Store, suite: str) -> list[str]:
 
 
 def matching(asked: Iterable[str], names: Sequence[str]) -> list[str]:
-    """The measurements that are named, or that a pattern with * matches, each once."""
+    """The measurements with these names, or matching a pattern with *, each once."""
     found: dict[str, None] = {}
     for one in asked:
         some = [one] if one in names else [name for name in names if fnmatchcase(name, one)]
@@ -56,7 +56,7 @@ def matching(asked: Iterable[str], names: Sequence[str]) -> list[str]:
 
 
 def nearest(wrong: str, names: Sequence[str]) -> str:
-    """What to do about a wrong name.  A suite has too many to list them all."""
+    """A hint about a wrong name.  A suite has too many names to list them all."""
     close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.4)
     if close:
         return f"did you mean '{close[0]}'?"

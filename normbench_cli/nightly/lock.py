@@ -1,6 +1,6 @@
-"""One night at a time: a file in the home that the operating system locks, and unlocks when its process ends.
+"""One night at a time: a lock file in the home folder, which the operating system unlocks when its process ends.
 
-Two nights on one machine would disturb each other's times, also with different databases.
+Two nights on one machine would disturb each other's times, even with different databases.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def lock(file: BinaryIO) -> None:
-        file.seek(2**30)  # the holder's words stay readable
+        file.seek(2**30)  # the holder's entry stays readable
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         file.seek(0)
 else:
@@ -34,7 +34,7 @@ else:
 
 @dataclass(frozen=True)
 class Holder:
-    """The process that measures a night."""
+    """The process that is measuring a night."""
 
     pid: int
     host: str
@@ -46,7 +46,7 @@ class Holder:
 
 
 class Locked(NormbenchError):
-    """Another process measures a night."""
+    """Another process is measuring a night."""
 
     def __init__(self, holder: Holder | None) -> None:
         super().__init__(str(holder or "another process measures a night"), "nothing was measured by this one")
@@ -58,7 +58,7 @@ class Locked(NormbenchError):
 
 @contextmanager
 def night_lock(suite: str, now: datetime) -> Iterator[None]:
-    """Hold the lock in this block, or raise `Locked`.  It is gone with this process, however that ends."""
+    """Hold the lock in this block, or raise `Locked`.  It is released with this process, however that ends."""
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     with (paths.home() / "nightly.lock").open("a+b") as file:
         try:
@@ -74,7 +74,7 @@ def night_lock(suite: str, now: datetime) -> Iterator[None]:
 
 
 def holder_in(file: BinaryIO) -> Holder | None:
-    """Who holds the lock; None where it has not said so yet."""
+    """The holder of the lock; None if it is not written yet."""
     file.seek(0)
     try:
         values: dict[str, Any] = json.loads(file.read(10_000))

@@ -1,4 +1,4 @@
-"""The log of the nights: ``logs/nightly.log`` in the home folder, begun anew when it is large; five older ones stay."""
+"""The log of the nights: ``logs/nightly.log`` in the home folder, rotated by size; five old logs are kept."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from normbench_cli.printable import printable
 
 NAME = "normbench.nightly"
 LARGEST = 1_000_000  # bytes
-KEPT = 5  # older logs: nightly.log.1 to nightly.log.5
+KEPT = 5  # old logs: nightly.log.1 to nightly.log.5
 
 
 class LineFormatter(logging.Formatter):
-    """``2026-11-19 04:10:03 info: canary: 18 cells``, harmless to a terminal."""
+    """``2026-11-19 04:10:03 info: canary: 18 cells``, safe to show on a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = self.formatTime(record, "%Y-%m-%d %H:%M:%S")
@@ -32,7 +32,7 @@ class QuietHandler(RotatingFileHandler):
 
 
 def folder() -> Path:
-    """Where the logs are."""
+    """The folder of the logs."""
     return paths.home() / "logs"
 
 

@@ -1,13 +1,13 @@
-"""From the name of a metric to what the gate must know of it: its kind, its unit, whether more is better."""
+"""What the gate must know about a metric, from its name: its kind, its unit, whether more is better."""
 
 from __future__ import annotations
 
 from normbench_cli.nightly.series import Kind, Measurement
 from normbench_cli.store.metric_names import higher_is_better, parse_metric, unit_of
 
-TIME_VS_CALIBRATION = "time_vs_calibration"  # the median step over the calibration that ran between the steps
+TIME_VS_CALIBRATION = "time_vs_calibration"  # the median step over the calibration interleaved with the steps
 TIME_VS_REFERENCE = "time_vs_batchnorm"  # median of the rounds' ratios
-SECONDS = "cell_seconds"  # what measuring took: for the budget, not for the gate
+SECONDS = "cell_seconds"  # duration of the measurement: for the budget, not for the gate
 UNITS = {TIME_VS_CALIBRATION: "x calibration", TIME_VS_REFERENCE: "x batchnorm", SECONDS: "s"}
 KINDS: dict[str, Kind] = {
     TIME_VS_CALIBRATION: "time",
@@ -20,15 +20,15 @@ KINDS: dict[str, Kind] = {
     "test/accuracy": "accuracy",
     "validation/accuracy": "accuracy",
 }
-OF_TRAINING = tuple(name for name, kind in KINDS.items() if kind != "time")  # taken as the run measured them
+OF_TRAINING = tuple(name for name, kind in KINDS.items() if kind != "time")  # taken from the run unchanged
 NEVER_EXACT = (TIME_VS_CALIBRATION, TIME_VS_REFERENCE, "peak_memory_bytes")
 
 
 def measurement(cell: str, metric: str, unit: str = "", *, deterministic: bool = False) -> Measurement | None:
-    """None for a metric that is not judged.
+    """The measurement of a metric; None if the metric is not judged.
 
-    deterministic: the device computes the same to the last digit every time, as a CPU does.  Resident memory and times
-    differ all the same, and so does how often a profile calls a solver.
+    deterministic: the device repeats results to the last digit, as a CPU does.  Resident memory and times vary even
+    then, and so does how often a profile calls a solver.
     """
     base = metric.partition("@")[0]
     if base not in KINDS:

@@ -1,4 +1,4 @@
-"""A night in the database: begun, or continued where it was killed today; its cells recorded; and ended."""
+"""A night in the database: started, or continued if it was killed today; its cells recorded; and ended."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ from normbench_cli.store.stale import dead_nights
 class Night:
     """A night that this process executes.
 
-    measured: the cells that have values, in the order in which they were measured.  failed, left_out: cells with the
-    reason.
+    measured: the cells that have values, in order of measurement.  failed, left_out: cells with the reason.
     """
 
     store: Store
@@ -47,7 +46,7 @@ class Night:
         beat_night(self.store, self.id)
 
     def record(self, cell: NightlyCell, done: Measured, repeat: int = 0) -> None:
-        """All that the cell measured, in one transaction."""
+        """Record all values of a cell in one transaction."""
         values = done.values | ({SECONDS: done.seconds} if repeat == 0 else {})
         record_cell(
             self.store,
@@ -70,7 +69,7 @@ class Night:
 
 
 def open_night(store: Store, suite: NightlySuite, day: date, environment: Mapping[str, Any]) -> Night:
-    """Today's night of the suite that was killed, if it ran with the same code and versions; otherwise a new one.
+    """Continue today's killed night of the suite, if it ran with the same code and versions; otherwise begin a new one.
 
     Other nights whose process is gone are marked as killed.
     """
@@ -87,7 +86,7 @@ def open_night(store: Store, suite: NightlySuite, day: date, environment: Mappin
 
 
 def continued(store: Store, suite: NightlySuite, night: AnyRow, environment: Mapping[str, Any]) -> Night:
-    """A killed night goes on.  Cells that it has measured, with the settings that they have now, stay."""
+    """Continue a killed night.  Cells that it measured with their present settings are kept."""
     classes = {cell.name: environment_class(environment, cell) for cell in suite.cells}
     recorded = {
         value.cell: value.environment_class for value in night_values(store, suite.name) if value.night_id == night.id

@@ -1,6 +1,6 @@
-"""Telling somebody: a command of the user's gets the verdict as JSON on stdin.
+"""Notification: a command of the user gets the verdict as JSON on stdin.
 
-Whatever becomes of it, the night and its exit code stay what they are.
+Its outcome never changes the night or its exit code.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-TIMEOUT = 60.0  # seconds that the command has
-QUOTED = 200  # characters of what the command said
+TIMEOUT = 60.0  # seconds that the command may run
+QUOTED = 200  # characters of the command's output
 
 
 def notify(command: str, verdict: Mapping[str, Any], folder: Path, timeout: float = TIMEOUT) -> str:
-    """Run the command in a shell with the verdict on stdin; a sentence on what went wrong, empty if nothing did.
+    """Run the command in a shell with the verdict on stdin; return what went wrong as a sentence, empty if nothing did.
 
-    folder: where stdin and the output are kept while the command runs; these files have no name.  Files, because a pipe
-    would make us wait for what the command leaves in the background.
+    folder: for the unnamed files of stdin and the output.  Files, because a pipe would make us wait for processes that
+    the command leaves in the background.
     """
     try:
         with TemporaryFile(dir=folder) as given, TemporaryFile(dir=folder) as said:
@@ -47,14 +47,14 @@ def problem_of(process: subprocess.Popen[bytes], timeout: float, said: IO[bytes]
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Stop a command that is still running, with all that it has started."""
+    """Stop a command that is still running, and its process group."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
 def quoted(said: IO[bytes]) -> str:
-    """The last line that the command has written."""
+    """The last line of the command's output."""
     said.seek(0)
     lines = said.read().decode(errors="replace").strip().splitlines()
     return f": {lines[-1].strip()[:QUOTED]}" if lines else ""

@@ -1,4 +1,4 @@
-"""The numbers of a measurement as text: values in the unit that is shown, changes, bands."""
+"""The numbers of a measurement as text: values in their display unit, changes, bands."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from statistics import median
 from normbench_cli.nightly.series import Finding, Measurement
 
 MINUS = "-"
-UNITS = {"fraction": (100.0, "%"), "bytes": (2.0**-20, "MiB")}  # what people read: factor, unit
+UNITS = {"fraction": (100.0, "%"), "bytes": (2.0**-20, "MiB")}  # display units: factor, unit
 SMALLEST = 0.0005  # a relative change below it would be shown as 0.0 %
-DIGITS = 17  # of a value that counts to the last digit
+DIGITS = 17  # of an exact value
 
 
 def shown_unit(measurement: Measurement) -> tuple[float, str]:
-    """The factor from a recorded value to the unit that is shown."""
+    """The factor from a recorded value to the display unit, and that unit."""
     return UNITS.get(measurement.unit, (1.0, measurement.unit))
 
 
@@ -29,7 +29,7 @@ def value_text(measurement: Measurement, value: float, *, exact: bool = False) -
 
 
 def four_digits(number: float) -> str:
-    """At least four digits, and all those before the point: 0.01234, 12.34, 123456."""
+    """At least four digits, and all those before the point: 0.01234, 12.34, 123,456."""
     if number == 0:
         return "0"
     before = math.floor(math.log10(abs(number))) + 1
@@ -58,7 +58,7 @@ def band_text(finding: Finding) -> str:
 
 
 def change_text(finding: Finding) -> str:
-    """``+12.3 %`` of what was expected.  What is too small for that, or compared with zero, as a difference."""
+    """``+12.3 %`` of the expected value; a difference if that is zero or the change is too small for per cent."""
     change = finding.change
     if finding.value == finding.expected:
         return "0 %"

@@ -1,4 +1,4 @@
-"""Trainings of a nightly suite by several processes, as the command line asks for them."""
+"""Multi-process training in a nightly suite, as requested on the command line."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from normbench_cli.registry.trust import Trust, recorded_in
 
 
 def with_processes(suite: NightlySuite, settings: Mapping[str, Any]) -> NightlySuite:
-    """The suite with `nproc` and `sync_norm` as given, in place of those of its trainings.
+    """The suite with `nproc` and `sync_norm` as given, overriding those of its trainings.
 
-    Profiles and cross-validations keep their settings: several processes do not train along there.
+    Profiles and cross-validations keep their settings: they run in a single process.
     """
     if not settings:
         return suite
@@ -32,7 +32,7 @@ def with_processes(suite: NightlySuite, settings: Mapping[str, Any]) -> NightlyS
 
 
 def changed(cell: NightlyCell, settings: Mapping[str, Any], trust: Trust) -> NightlyCell:
-    """The cell with these settings, which must be a configuration that can be trained."""
+    """The cell with these settings, which must form a valid configuration."""
     cell = replace(cell, settings={**cell.settings, **settings})
     try:
         make_config(cell.settings, trust)

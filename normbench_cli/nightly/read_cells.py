@@ -1,4 +1,4 @@
-"""From the tables `train` and `profile` of a suite's file to its cells, each of them checked."""
+"""Reading the tables `train` and `profile` of a suite's file: their cells, each of them checked."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read_cells(
 
 
 def norms_of(table: Mapping[str, Any], settings: Mapping[str, Any], place: str) -> list[str]:
-    """The norms of a table's cells; an empty text where only the configuration's default says it."""
+    """The norms of a table's cells; an empty string stands for the configuration's default."""
     norms = table.get("norms", [settings.get("norm", "")])
     if not isinstance(norms, list) or not norms or not all(isinstance(norm, str) for norm in norms):
         raise UsageError(f"{place}: norms is {norms!r}", 'write norms = ["popnorm", "augnorm"]')
@@ -75,7 +75,7 @@ def whole_number(value: Any, key: str, most: int, place: str, least: int = 1) ->
 
 
 def checked(cell: NightlyCell, trust: Trust, place: str) -> NightlyCell:
-    """The cell with its norm as specs are written; its settings must be a configuration that its kind can measure."""
+    """The cell, if its settings are a configuration that its kind can measure."""
     try:
         config = make_config(cell.settings, trust)
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""A whole night: its cells measured within the budget, judged, measured again where suspected, and reported."""
+"""A whole night: measure its cells within the budget, judge them, measure suspects again, and report."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from normbench_cli.store.rows import now as this_moment
 
 logger = logging.getLogger("normbench.nightly")
 NEVER = (None, None)  # when a cell was measured last, and the seconds that it took
-AGAIN_SECONDS = 120.0  # measuring again takes no longer than this, or where the night's cells take longer,
-AGAIN_SHARE = 0.8  # than this share of their time
+AGAIN_SECONDS = 120.0  # limit on measuring again or, where longer,
+AGAIN_SHARE = 0.8  # this share of the time of the night's cells
 NO_TIME = "no time was left within the budget"
 
 
 @dataclass(frozen=True)
 class NightResult:
-    """What a night came to, the pages that say so, and what went wrong with them."""
+    """The verdict of a night, its pages, and what went wrong with them."""
 
     verdict: Verdict
     pages: Sequence[Path]
@@ -59,7 +59,7 @@ def run_night(
 ) -> NightResult:
     """Measure, judge and report one night of a suite.  Raises `Locked` while another process does.
 
-    budget: seconds.  today: the local time, by which a night has its day.  measure: how a cell is measured.
+    budget: seconds.  today: returns the local time, which sets the night's day.  measure: measures a cell.
     """
     with night_lock(suite.name, today()), Store.open(db) as store:
         paths.ensure_writable(out, "--out")  # before the night's work, not after
@@ -78,7 +78,7 @@ def run_night(
 
 
 def work(night: Night, budget: Budget, db: str | None, measure: Measure) -> list[Judged]:
-    """Measure what fits, and again what the gate suspects; what the gate then says."""
+    """Measure what fits, and again what the gate suspects; return the findings."""
     last = last_measured(night.store, night.suite.name)
     due = [cell for cell in night.suite.cells if cell.name not in night.measured]
     for cell in in_turn(due, {name: when for name, (when, _) in last.items()}):
@@ -93,8 +93,8 @@ def work(night: Night, budget: Budget, db: str | None, measure: Measure) -> list
 def repeat_suspects(
     night: Night, series: Sequence[Series], muted: Mapping[str, Mute], budget: Budget, db: str | None, measure: Measure
 ) -> list[str]:
-    """Measure what is suspected again, in rounds, the first ones with some controls, until the gate knows or the time
-    for it is over; the controls."""
+    """Measure suspects again, in rounds, the first ones with some controls, until the gate has decided or time is up;
+    return the controls."""
     seconds = {cell: took for cell, (_, took) in last_measured(night.store, night.suite.name).items()}
     suspected = suspects(night.suite, series, muted)
     if not suspected:
@@ -102,7 +102,7 @@ def repeat_suspects(
     checked = controls(night.suite, suspected, night.measured)
     left = max(AGAIN_SECONDS, AGAIN_SHARE * sum(seconds[name] for name in night.measured))
     left -= FEWEST * sum(seconds[name] for name in checked)
-    left = max(left, gate.ENOUGH * seconds[suspected[0]])  # the farthest always has its turn
+    left = max(left, gate.ENOUGH * seconds[suspected[0]])  # the farthest is always measured again
     repeated: Counter[str] = Counter()
     for repeat in range(1, night.suite.remeasurements + 1):
         chosen = affordable(suspected, repeated, seconds, left)
@@ -122,7 +122,7 @@ def repeat_suspects(
 def measure_once(
     night: Night, cell: NightlyCell, budget: Budget, expected: float | None, db: str | None, measure: Measure
 ) -> None:
-    """Measure a cell if it fits; otherwise, or if it fails, keep the reason."""
+    """Measure a cell if it fits; otherwise, or if it fails, record the reason."""
     if not budget.fits(expected):
         night.left_out[cell.name] = NO_TIME
         return
@@ -130,7 +130,7 @@ def measure_once(
     try:
         done = measure(cell, db, night.suite.source, limit, night.beat)
     except OutOfTime as error:
-        cut = budget.left_for_cells <= 0  # the budget ended, not the patience with this cell
+        cut = budget.left_for_cells <= 0  # the budget ended, not the cell's own limit
         (night.left_out if cut else night.failed)[cell.name] = str(error)
     except CellFailed as error:
         night.failed[cell.name] = str(error)
@@ -157,7 +157,7 @@ def measure_again(
 
 
 def mutes(night: Night, series: Sequence[Series]) -> dict[str, Mute]:
-    """The measurements that a person has silenced, by name."""
+    """The mutes in force, by name of the measurement."""
     made = decisions(night.store, night.suite.name)
     found = {one.measurement.name: is_muted(one.measurement, made, night.day) for one in series}
     return {name: mute for name, mute in found.items() if mute}

@@ -1,4 +1,4 @@
-"""What ``nightly --print-cron`` prints: a line for cron, and units for systemd, which work as they are."""
+"""The output of ``nightly --print-cron``: a line for cron and units for systemd, ready to use."""
 
 from __future__ import annotations
 

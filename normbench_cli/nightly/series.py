@@ -1,4 +1,4 @@
-"""What nights measured: one series a measurement, and what the gate finds in it."""
+"""Nightly measurements, one series each, and the gate's finding about a series."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Measurement:
     """One metric of one cell of a nightly suite.
 
     exact: two nights of the same code agree to the last digit, so that any difference counts.  rough: a time that was
-    not measured in turns with what it is compared to.
+    not interleaved with its reference.
     """
 
     cell: str
@@ -36,18 +36,18 @@ class Measurement:
 
     @property
     def name(self) -> str:
-        """Unique in a suite: what `nightly accept` and `nightly mute` take."""
+        """Unique in a suite; `nightly accept` and `nightly mute` take it."""
         return f"{self.cell} {self.metric}"
 
 
 @dataclass(frozen=True)
 class Point:
-    """What one night measured.
+    """One night's measurement.
 
-    environment_class: the hash of hardware, versions and settings; points are compared within one.  revision: the
-    commit of the code, empty outside of a checkout.  again: the values of the immediate re-measurement, if there was
-    one.  day_effect: the factor by which the night differs from others in all measurements of this sort.
-    noise: how many times as large as usual their noise is.
+    environment_class: the hash of hardware, versions and settings; points are compared within one class.  revision: the
+    commit of the code, empty outside a checkout.  again: the values of the immediate re-measurement, if any.
+    day_effect: the factor that this night applies to all measurements of the group.  noise: of the night, as a multiple
+    of the usual.
     """
 
     night: str
@@ -70,11 +70,11 @@ class Series:
 
 @dataclass(frozen=True)
 class Finding:
-    """What the gate says about the last point of a series.
+    """The gate's finding about the last point of a series.
 
-    low, high: the band that it was compared with.  change: last over expected, minus 1.  since: the first night of the
-    present level, where a change point was found; before, after: the revisions between which it changed.  known: an
-    earlier night reported this regression already.
+    low, high: the band that it was compared with.  change: estimate / expected - 1.  since: the first night of the
+    present level, if a change point was found; before, after: the revisions between which it changed.  known: an
+    earlier night already reported this regression.
     """
 
     measurement: Measurement

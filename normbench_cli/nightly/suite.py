@@ -1,12 +1,12 @@
-"""Reading a nightly suite from TOML.  Errors name the file, the key and the nearest right one.
+"""Reading a nightly suite from TOML.  Errors name the file, the key and the nearest valid one.
 
-    title, remeasurements           what it is; how often a suspected cell is measured again, at most
-    [minimum_effects]               time, memory, solver: the smallest share that counts; accuracy: the difference
+    title, remeasurements           a description; how often a suspected cell is measured again, at most
+    [minimum_effects]               time, memory, solver: the smallest fraction that counts; accuracy: the difference
     [settings]                      of every cell
     [train.NAME]                    a training: settings; the seed is fixed (0)
     [profile.NAME]                  settings, rounds, and shapes of layers; without shapes, a training step of the model
 
-`norms`, a list, makes a cell of each: NAME/NORM.
+A list `norms` makes one cell per norm: NAME/NORM.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def suite_names() -> list[str]:
 
 
 def find_suite(name_or_file: str) -> Path:
-    """The file of a built-in suite by its name, or the path that is given."""
+    """The file of a built-in suite, or the given path."""
     if name_or_file in suite_names():
         return FOLDER / f"{name_or_file}.toml"
     if name_or_file.endswith(".toml"):
@@ -45,15 +45,15 @@ def find_suite(name_or_file: str) -> Path:
 
 
 def own_file(suite: NightlySuite) -> str:
-    """The absolute path of the file of one's own suite; empty for a built-in one."""
+    """The absolute path of a user's own suite file; empty for a built-in suite."""
     source = Path(suite.source).expanduser().absolute()
     return "" if source.parent == FOLDER else str(source)
 
 
 def read_suite(name_or_file: str, allow: str | Iterable[str] = ()) -> NightlySuite:
-    """A built-in suite by its name, or one's own by the path of its file; it is called by the name of the file.
+    """Read a built-in suite by its name, or a user's own by its path; the stem of the file becomes its name.
 
-    allow: packages outside normbench that its specs may load, besides those that the user has allowed for good.
+    allow: packages outside normbench that its specs may load, besides those that are allowed permanently.
     """
     path = find_suite(name_or_file)
     where, content = str(path), read_toml(path)

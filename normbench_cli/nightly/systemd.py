@@ -1,4 +1,4 @@
-"""A job as a service and a timer of systemd."""
+"""A job as a systemd service and timer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def service(job: Job) -> str:
     """The unit that runs one night."""
     if job.folder.endswith(("\\", " ")):
         raise UsageError(f"systemd cannot start in {job.folder!r}", "rename the folder, or run the command in another")
-    colon = ":" if any("$" in word for word in job.words) else ""  # then systemd leaves $ alone
+    colon = ":" if any("$" in word for word in job.words) else ""  # keeps systemd from expanding $
     program, *arguments = job.words
     lines = [
         "[Unit]",
@@ -29,7 +29,7 @@ def service(job: Job) -> str:
 
 
 def timer() -> str:
-    """The unit that starts the service every night; a night that was missed is made up for."""
+    """The unit that starts the service every night; a missed night is caught up on."""
     lines = [
         "[Unit]",
         "Description=normbench nightly benchmark, every night",
@@ -45,6 +45,6 @@ def timer() -> str:
 
 
 def quote(word: str) -> str:
-    """A word of a unit file: in double quotes with C's escapes; %% is a per cent sign."""
+    """Quote a word of a unit file: double quotes with C escapes; %% is a per cent sign."""
     text = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{text}"' if set(text) & set(" \"'\\;") or not text else text

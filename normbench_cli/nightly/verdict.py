@@ -1,7 +1,7 @@
-"""What a night came to: every finding of the gate, the cells that failed or were left out, and the exit code.
+"""The outcome of a night: every finding of the gate, the cells that failed or were left out, and the exit code.
 
-A verdict is a value: it is stored with its night as JSON (`to_json`, `read_verdict`), and pages, the verdict line and
-notifications are made from it alone.
+A verdict is a value: it is stored with its night as JSON (`verdict_json`, `read_verdict`), and pages, the verdict line
+and notifications are made from it alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from normbench_cli.nightly.series import Finding, Status
 
 @dataclass(frozen=True)
 class Mute:
-    """A measurement that a person has silenced.  until: the first day on which it counts again."""
+    """A mute of a measurement.  until: the first day on which it counts again."""
 
     until: date
     reason: str = ""
@@ -26,9 +26,9 @@ class Mute:
 
 @dataclass(frozen=True)
 class Judged:
-    """A finding with what led to it.
+    """A finding with its evidence.
 
-    again: the values of the immediate re-measurement.  environment_class: as of the series' last point.
+    again: the values of the immediate re-measurement.  environment_class: of the series' last point.
     """
 
     finding: Finding
@@ -43,10 +43,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a night came to.
+    """The outcome of a night.
 
-    night: its id.  failed, left_out: cells with the reason; left_out had no time within the budget.
-    message: why the night ended early, if it did.  suite_file: the suite's file, if it is not built in.
+    night: its id.  failed, left_out: cells with the reason; left_out had no time within the budget.  message: why the
+    night ended early, if it did.  suite_file: the suite's file, if it is not built in.
     """
 
     suite: str
@@ -63,7 +63,7 @@ class Verdict:
 
     @cached_property
     def counts(self) -> Counter[Status]:
-        """How many measurements that are not muted have each status."""
+        """How many unmuted measurements have each status."""
         return Counter(one.finding.status for one in self.judged if one.muted is None)
 
     @property
@@ -71,7 +71,7 @@ class Verdict:
         return [one for one in self.judged if one.muted]
 
     def of(self, *statuses: Status) -> list[Judged]:
-        """What has one of these statuses and is not muted, the largest change first."""
+        """The unmuted measurements with one of these statuses, the largest change first."""
         found = (one for one in self.judged if one.finding.status in statuses and one.muted is None)
         return sorted(found, key=lambda one: -size(one.finding.change))
 
@@ -79,8 +79,8 @@ class Verdict:
     def outcome(self) -> str:
         """One word or two: regression, nothing measured, incomplete, fine.
 
-        Cells that were left out for the budget make no night incomplete: in a suite that is larger than its budget they
-        take turns, and an alert every night is one that nobody reads.  The line and the page count and name them.
+        Cells left out for the budget do not make a night incomplete: in a suite larger than its budget they take turns,
+        and nobody reads an alert that comes every night.  The line and the page count and name them.
         """
         return next(word for word, applies in self._outcomes() if applies)
 
@@ -104,5 +104,5 @@ EXIT_CODES = {
 
 
 def size(change: float) -> float:
-    """How large a change is; one that is not known is none."""
+    """The size of a change; 0 if it is unknown."""
     return abs(change) if change == change else 0.0

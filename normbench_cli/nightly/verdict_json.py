@@ -1,6 +1,6 @@
-"""A verdict as JSON: what ``--json`` prints, what ``--notify`` gets on stdin, and what is stored with the night.
+"""A verdict as JSON: printed by ``--json``, passed to ``--notify`` on stdin, and stored with the night.
 
-The keys are documented in ``docs/nightly.md``.  They stay: new ones may be added, `format` counts changes of the old.
+The keys are documented in ``docs/nightly.md``.  They are stable: keys may be added; `format` counts changes of the old.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 def verdict_json(verdict: Verdict, pages: Sequence[Path] = ()) -> dict[str, Any]:
-    """The verdict in JSON's types; what is not known is null, or an empty text.  pages: the files written for it."""
+    """The verdict as JSON types; unknown values are null or an empty string.  pages: the files written for it."""
     return {
         "format": FORMAT,
         "suite": verdict.suite,
@@ -66,7 +66,7 @@ def finding_json(one: Judged) -> dict[str, Any]:
 
 
 def number(value: float) -> float | None:
-    """JSON has no nan and no infinities."""
+    """NaN and infinities become null, as JSON has none."""
     return float(value) if math.isfinite(value) else None
 
 
@@ -75,7 +75,7 @@ def moment_text(moment: datetime | None) -> str | None:
 
 
 def read_verdict(document: Mapping[str, Any]) -> Verdict:
-    """The verdict that was stored.  A `DamagedValue` if it is not one: a database may be somebody else's."""
+    """Read a stored verdict.  Raises `DamagedValue` if it is none: a database may be somebody else's."""
     try:
         return Verdict(
             suite=text(document["suite"]),

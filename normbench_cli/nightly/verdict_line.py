@@ -1,4 +1,4 @@
-"""A night in one line: what is printed on stdout, and what its pages begin with."""
+"""A night in one line, as printed on stdout and at the top of its pages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def regression_text(one: Judged) -> str:
 
 
 def parts(verdict: Verdict) -> Iterator[str]:
-    """What else there is to say, in numbers."""
+    """The rest of the sentence: counts."""
     if verdict.judged:
         yield plural(len(verdict.judged), "measurement")
     for status, words in COUNTED.items():

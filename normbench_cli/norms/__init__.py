@@ -1,7 +1,7 @@
-"""Normalization layers, one a file, and `convert`, which puts them into any model.
+"""Normalization layers, one per file, and `convert`, which puts them into any model.
 
 Every layer class can be imported from here by its name, ``from normbench_cli.norms import AugNorm``: the registry finds
-it, and loads torch when it is asked for.  Norms of weights are functions: ``NORMS.build("weightnorm", op=conv)``.
+it and loads torch on first access.  Weight norms are functions: ``NORMS.build("weightnorm", op=conv)``.
 """
 
 from __future__ import annotations

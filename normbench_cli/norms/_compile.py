@@ -1,12 +1,12 @@
-"""Private parts of torch that make norm layers fast: its compiler inductor.
+"""Private parts of torch that make norm layers fast: the compiler inductor.
 
 `InductorKernel` runs a function of tensors as one compiled kernel where that pays, and as plain PyTorch elsewhere.  The
-function is traced once for each set of shapes and given to inductor, the compiler behind torch.compile, which keeps its
-results on disk.  Calling inductor directly saves the guards of torch.compile, which cost as much as a small layer.
+function is traced once per set of shapes and compiled by inductor, the compiler behind torch.compile, which caches its
+results on disk.  Calling inductor directly avoids the guards of torch.compile, which cost as much as a small layer.
 
-Whether a shape is compiled depends on the shape alone, never on what came before, so a resumed training repeats every
-bit.  Where the number of rows changes from call to call, as with batches of graphs, ``dynamic_rows=True`` makes one
-kernel for any number of rows of a matrix, or with ``open_dims=2`` for any two leading dimensions of three.
+Whether a shape is compiled depends on the shape alone, never on earlier calls, so resumed training is bit-identical.
+Where the number of rows changes from call to call, as with batches of graphs, ``dynamic_rows=True`` makes one kernel
+for any number of rows of a matrix, or with ``open_dims=2`` for any two leading dimensions of three.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from normbench_cli import fast_paths
 from normbench_cli.device import pick_device
 from normbench_cli.norms._compile_policy import LARGE_MATRIX, is_concrete, path_of, worth_compiling
 
-TRACED = (1025, 33)  # sizes of open dimensions: odd, so that nothing is split; rows above all that is treated specially
-MOST_KERNELS = 256  # of one function; a network has about a dozen shapes
+TRACED = (1025, 33)  # example sizes of open dimensions: odd, so nothing is split; rows above all special cases
+MOST_KERNELS = 256  # per function; a network has about a dozen shapes
 UNCOMPILED = "norm layers run uncompiled, slower"
 
 Kernel = Callable[..., Any]  # returns what the compiled function returns
@@ -39,9 +39,9 @@ Kernel = Callable[..., Any]  # returns what the compiled function returns
 class InductorKernel:
     """``f(*tensors, **options)`` with f compiled for each (first tensor, options).
 
-    The shape of the first tensor determines those of the others; options are hashable constants, always given in the
-    same order.  A kernel gets contiguous tensors.  With dynamic rows all dimensions but the last are open, if they are
-    `open_dims`; of two, neither may be 1.  The size of `part_of`, where given, decides whether to compile.
+    The shape of the first tensor determines those of the others; options are hashable constants, always passed in the
+    same order.  Kernels receive contiguous tensors.  With dynamic rows all dimensions but the last are open, if there
+    are `open_dims` of them; of two, neither may be 1.  The size of `part_of`, if given, decides whether to compile.
     """
 
     lock = threading.Lock()  # one compilation at a time: models may be trained in several threads
@@ -74,7 +74,7 @@ class InductorKernel:
         if kernel is None:
             with InductorKernel.lock:
                 kernel = self.compiled.get(key) or self._compile(tensors, given, options, open_dims)
-                if len(self.compiled) >= MOST_KERNELS:  # made again from the cache on disk if it is needed again
+                if len(self.compiled) >= MOST_KERNELS:  # reloaded from the cache on disk if needed again
                     self.compiled.pop(next(iter(self.compiled)))
                 self.compiled[key] = kernel
         return kernel(*given)
@@ -82,7 +82,7 @@ class InductorKernel:
     def _compile(
         self, tensors: Sequence[Tensor | None], given: list[Tensor], options: dict[str, Hashable], open_dims: int
     ) -> Kernel:
-        """The kernel for the tensors that are given; the function itself where the compiler fails."""
+        """Return the kernel for the given tensors, or the function itself if the compiler fails."""
         present = [t is not None for t in tensors]
 
         def function(*given: Tensor) -> Any:
@@ -97,7 +97,7 @@ class InductorKernel:
 
 
 def _compiled(function: Kernel, given: list[Tensor], open_dims: int) -> Kernel:
-    """Compile and run: only a call finds out that, for instance, the C++ compiler is missing."""
+    """Compile and run: only a call reveals, for instance, that the C++ compiler is missing."""
     from torch._inductor import config
 
     keep_headers_in_cache()
@@ -114,21 +114,20 @@ def _compiled(function: Kernel, given: list[Tensor], open_dims: int) -> Kernel:
 
 
 def _open(tensor: Tensor, first: Tensor, open_dims: int) -> list[bool]:
-    """Which dimensions of a tensor are open: rows, if shaped like the first; of three the leading two but for 1."""
+    """Which dimensions of a tensor are open: rows, if shaped like the first; of three, the leading two unless 1."""
     if open_dims <= 1:
         return [dim < open_dims and tensor.shape == first.shape for dim in range(tensor.ndim)]
     return [dim < 2 and tensor.ndim == first.ndim and tensor.shape[dim] != 1 for dim in range(tensor.ndim)]
 
 
 def _compiled_from_cache(function: Kernel, given: Sequence[Tensor], open_dims: int) -> Kernel:
-    """The function compiled for the shapes of its tensors, but for open dimensions, or taken from inductor's cache on
-    disk.
+    """Compile the function for the shapes of its tensors, except open dimensions, or load it from inductor's cache.
 
-    `torch._inductor.compile` knows fixed shapes only, and never looks into the cache, which wants a `ShapeEnv`.  So
-    this does what dynamo does before it calls inductor.  It makes a fake tensor for each input, all in one `ShapeEnv`,
-    with a symbol for an open dimension; a symbol needs a `Source` to name it.  It traces with them: tracing mode "real"
-    takes them as they are, the others are for real tensors.  And it calls `compile_fx` in a `TracingContext`, where
-    inductor and its cache find the `ShapeEnv`.
+    `torch._inductor.compile` supports only fixed shapes and bypasses the cache, which needs a `ShapeEnv`.  So this does
+    what dynamo does before it calls inductor.  It makes a fake tensor for each input, all in one `ShapeEnv`, with a
+    symbol for each open dimension; a symbol needs a `Source` to name it.  It traces with them: tracing mode "real"
+    takes them as they are, the other modes are for real tensors.  Then it calls `compile_fx` in a `TracingContext`,
+    where inductor and its cache find the `ShapeEnv`.
     """
     from torch._dynamo.source import ConstantSource
     from torch._guards import TracingContext, tracing
@@ -148,30 +147,30 @@ def _compiled_from_cache(function: Kernel, given: Sequence[Tensor], open_dims: i
         source = ConstantSource(f"tensor{number}")
         placeholders.append(mode.from_tensor(example, symbolic_context=context, source=source))
     with mode:
-        # not the function itself: its return annotation would be part of the graph, as text that the cache refuses
+        # not the function itself: its return annotation would enter the graph as text, which the cache rejects
         graph = make_fx(lambda *tensors: function(*tensors), tracing_mode="real")(*placeholders)
     with tracing(TracingContext(mode)):
         return cast(Kernel, compile_fx(graph, placeholders))
 
 
 def _cache_tag() -> str:
-    """What inductor's cache does not always tell apart: a folder may be shared by different processors, and a kernel is
-    made for a number of threads."""
+    """What inductor's cache does not always distinguish: processors that share a folder, and the number of threads that
+    a kernel is compiled for."""
     return f"{torch.compiler.config.cache_key_tag} {torch.backends.cpu.get_cpu_capability()} {torch.get_num_threads()}"
 
 
 def _inductor_settings() -> dict[str, Any]:
-    settings: dict[str, Any] = {"cpp.enable_floating_point_contract_flag": "fast"}  # products and sums in one
+    settings: dict[str, Any] = {"cpp.enable_floating_point_contract_flag": "fast"}  # fused multiply-add
     if _compiler_knows_the_processor():
         settings["cpp.vec_isa_ok"] = True
-    if multiprocessing.parent_process() is not None:  # inductor's helper processes are the parent's: a forked child
+    if multiprocessing.parent_process() is not None:  # inductor's workers belong to the parent: a forked child
         settings["compile_threads"] = 1  # would wait for them forever
     return settings
 
 
 def keep_headers_in_cache() -> None:
     """Keep the compiler's precompiled headers beside inductor's other files, in the folder of
-    `paths.set_compile_cache`; by default they go to the system's folder for temporary files."""
+    `paths.set_compile_cache`; by default they go to the system's temporary directory."""
     path = "inductor's folder of headers"
     if fast_paths.failed(path):
         return
@@ -187,16 +186,16 @@ def keep_headers_in_cache() -> None:
 
 @cache
 def _compiler_knows_the_processor() -> bool:
-    """Whether the C++ compiler knows the names of this processor's vector instructions, which it says at once.
+    """Whether the C++ compiler accepts the flags of this processor's vector instructions, which is quick to check.
 
-    Otherwise inductor compiles a test program for each kind of them, which takes longer than all kernels together.
+    Otherwise inductor compiles a test program for each instruction set, which takes longer than all kernels together.
     """
     try:
         from torch._inductor import config, cpu_vec_isa
         from torch._inductor.cpp_builder import get_cpp_compiler
 
         if config.cpp.vec_isa_ok is not None or platform.machine() not in ("x86_64", "AMD64"):
-            return False  # the user has decided, or there is nothing to ask for
+            return False  # the user has decided, or there is nothing to check
         has = cpu_vec_isa.x86_isa_checker()
         kinds = [kind for kind in cpu_vec_isa.supported_vec_isa_list if all(part in has for part in str(kind).split())]
         flags = [flag for kind in kinds for flag in kind.build_arch_flags().split()]
@@ -206,7 +205,7 @@ def _compiler_knows_the_processor() -> bool:
     try:
         command = [get_cpp_compiler(), *flags, "-E", "-x", "c++", os.devnull]
         return bool(flags) and subprocess.run(command, capture_output=True).returncode == 0
-    except Exception:  # no compiler: inductor says so
+    except Exception:  # no compiler: inductor reports that
         return False
 
 

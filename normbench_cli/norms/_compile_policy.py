@@ -1,4 +1,4 @@
-"""Whether a function of a tensor is compiled: by its device and its shape alone, never by what came before.
+"""Whether to compile a function of a tensor: decided by device and shape alone, never by earlier calls.
 
 ``NORMBENCH_COMPILE`` is auto (default), always or never.
 """
@@ -12,13 +12,13 @@ from torch import Tensor
 
 from normbench_cli import fast_paths
 
-LARGE = 2**20  # elements; below, starting a compiler costs more than it will save
-LARGE_MATRIX = 40_000  # the same for a kernel that is made once for all numbers of rows
-SEARCHED_MATRIX = 2**14  # the same for a search: it is many small operations, which cost more than the data
+LARGE = 2**20  # elements; for fewer, starting a compiler costs more than it saves
+LARGE_MATRIX = 40_000  # the same for a kernel compiled once for any number of rows
+SEARCHED_MATRIX = 2**14  # the same for a search, whose many small operations cost more than the data
 
 
 def is_concrete(x: Tensor) -> bool:
-    """A real tensor with data, outside any tracing: code may read its values and start a compiler."""
+    """Whether x is a tensor with data, outside any tracing: code may read its values and start a compiler."""
     return type(x) in (Tensor, torch.nn.Parameter) and x.device.type != "meta" and not torch.compiler.is_compiling()
 
 
@@ -28,7 +28,7 @@ def reads_without_sync(x: Tensor) -> bool:
 
 
 def worth_compiling(x: Tensor, dynamic_rows: bool = False, large_matrix: int = LARGE_MATRIX) -> bool:
-    """Whether a function of this tensor is compiled: it depends on the shape alone, as long as the compiler works."""
+    """Whether to compile a function of this tensor; depends on the shape alone, as long as the compiler works."""
     policy = os.environ.get("NORMBENCH_COMPILE", "auto")
     open_rows = dynamic_rows and x.ndim == 2
     large = policy == "always" or x.numel() >= (large_matrix if open_rows else LARGE)

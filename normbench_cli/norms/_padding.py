@@ -1,8 +1,8 @@
 """Segments of rows, such as the nodes of each graph, as padded batches (segments, most rows, ...): dense tensors, whose
 sums a compiler can fuse.
 
-Segments of similar size share a batch, whose sizes lie within a factor of two, or below a power of two near the mean
-size.  So there are at most four places for each row.
+Segments of similar size share a batch: sizes within a factor of two of each other, or below a power of two near the
+mean size.  So there are at most four slots per row.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from torch import Tensor
 class PaddedBatch(NamedTuple):
     """Segments of similar size, padded to the size of the largest."""
 
-    segments: Tensor  # (n): which
-    rows: Tensor  # (n * most): the row in each place; a place that is left over repeats its segment's first row
+    segments: Tensor  # (n): their indices
+    rows: Tensor  # (n * most): the row in each slot; an unused slot repeats its segment's first row
     sizes: Tensor  # (n, 1, 1): rows of each segment, as float32
     most: int
 
@@ -31,10 +31,10 @@ class PaddedBatch(NamedTuple):
 
 
 class Padding(NamedTuple):
-    """All segments that have rows."""
+    """Padded batches of all segments that have rows."""
 
     batches: tuple[PaddedBatch, ...]
-    places: Tensor  # (rows): where each row is among the places of all batches, one batch behind the other
+    places: Tensor  # (rows): the slot of each row, in the concatenation of all batches
 
     def to_rows(self, padded: list[Tensor]) -> Tensor:
         """The inverse of `gather`, from (n, most, C) of each batch to (rows, C)."""
@@ -42,7 +42,7 @@ class Padding(NamedTuple):
         return (flat[0] if len(flat) == 1 else torch.cat(flat)).index_select(0, self.places)
 
 
-KEPT = 16  # the layers of a network ask for the same batch one after the other, and batches that are scored come again
+KEPT = 16  # all layers of a network ask for the same batch in turn, and evaluation batches come again
 Found = TypeVar("Found")
 Recent = deque[tuple[weakref.ref[Tensor], int, int, Found]]
 _recent_paddings: Recent[Padding] = deque(maxlen=KEPT)
@@ -55,7 +55,7 @@ def padding_of(batch: Tensor, segments: int) -> Padding:
 
 
 def first_rows(batch: Tensor, segments: int) -> Tensor | None:
-    """The row at which each segment begins, and the number of rows; None where a segment's rows are not together."""
+    """The first row of each segment, and the number of rows; None if rows are not sorted by segment."""
     return remembered(_recent_rows, find_first_rows, batch, segments)
 
 
@@ -76,7 +76,7 @@ def find_first_rows(segment: np.ndarray, segments: int) -> Tensor | None:
 
 
 def make_padding(segment: np.ndarray, segments: int) -> Padding:
-    """By NumPy, whose small operations cost a tenth of torch's."""
+    """Uses NumPy, whose small operations cost a tenth of torch's."""
     sizes = np.bincount(segment, minlength=segments)
     order = np.argsort(segment, kind="stable")
     first = sizes.cumsum() - sizes

@@ -23,6 +23,5 @@ def segment_sizes(x: Tensor, batch: Tensor, segments: int) -> Tensor:
 
 
 def to_rows(per_segment: Tensor, batch: Tensor) -> Tensor:
-    """For each row the value of its segment.  Not `per_segment[batch]`, whose gradient is many times slower on a
-    CPU."""
+    """Broadcast to rows.  Not `per_segment[batch]`, whose gradient is many times slower on a CPU."""
     return per_segment.index_select(0, batch)

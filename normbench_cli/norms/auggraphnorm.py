@@ -35,7 +35,7 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
 
     phi: above 1, up to 16
     eps: added to the mean square, inside the root
-    learn_phi: one phi a feature, learned within [1.2, 2] from ``phi``
+    learn_phi: learn one phi per feature within [1.2, 2], starting at ``phi``
     solver: safe or newton:iterations=4
     tol: as in augnorm, in standard errors of each graph's median, sd / sqrt(nodes); or exact
     """
@@ -73,8 +73,8 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
         return self.fixed_phi if self.phi_raw is None else LEARNED.phi(self.phi_raw)
 
     def forward(self, x: Tensor, batch: Tensor | None = None, num_graphs: int | None = None) -> Tensor:
-        """x: (nodes, features); batch: (nodes), the graph of each node, by default one graph; num_graphs: saves reading
-        `batch`, for which an accelerator would wait."""
+        """x: (nodes, features); batch: (nodes), the graph of each node, by default one graph; num_graphs: avoids
+        reading `batch`, which would synchronize an accelerator."""
         if x.ndim != 2 or x.shape[1] != self.num_features:
             raise ValueError(f"expected (nodes, {self.num_features}), got {tuple(x.shape)}: check num_features")
         if batch is None:
@@ -92,7 +92,7 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
         return y.to(x.dtype)
 
     def normalize_natively(self, x: Tensor, batch: Tensor, num_graphs: int) -> native.Normalized | None:
-        """By the C++ kernels; None where they are not for such data."""
+        """Normalize by the C++ kernels; None if they do not support the data."""
         first = first_rows(batch, num_graphs)
         if self.tolerance is None or first is None:
             return None
@@ -100,7 +100,7 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
         return native.normalize_graphs(*tensors, native.GraphOptions(self.eps, self.tolerance))
 
     def normalize_padded(self, x: Tensor, batch: Tensor, num_graphs: int) -> Normalized | None:
-        """By few compiled passes.  Reads values, so for a CPU; None where values have to be scaled first."""
+        """Normalize in few compiled passes.  Reads values, so only on a CPU; None if they must be scaled first."""
         phi = self.phi.to(x.dtype) if isinstance(self.phi, Tensor) else None
         options = GraphOptions(None if phi is not None else self.fixed_phi, self.eps, steps=0, tol=self.tolerance)
         return normalize_graphs(
@@ -111,7 +111,7 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
         )
 
     def normalize_segments(self, x: Tensor, batch: Tensor, num_graphs: int) -> Normalized:
-        """By sums over the rows of each graph, wherever they are, which read no value."""
+        """Normalize by sums over the rows of each graph, in any order; the sums read no values."""
         stop_early = reads_without_sync(x)
         steps = MAX_STEPS if stop_early else STEPS_UNCHECKED
         found = segmented_median(

@@ -28,11 +28,11 @@ from normbench_cli.norms._ggm.tolerant import compile_ahead as compile_tolerant_
 from normbench_cli.registry import NORMS
 from normbench_cli.registry.bounds import Bounds, NotNegative, Share
 
-STEPS_UNCHECKED = 8  # where a test for convergence would wait for the device: on an accelerator, in a compiled model
-STEPS_UNCHECKED_LOW_PHI = 24  # the same for a low phi, where ties make many steps bisections
+STEPS_UNCHECKED = 8  # where a convergence test would wait for the device: on an accelerator, in a compiled model
+STEPS_UNCHECKED_LOW_PHI = 24  # the same for a low phi, where ties turn many steps into bisections
 LOW_PHI = 1.4
-PASSES, PASSES_LOW_PHI = 1, 2  # of the search to a tolerance; nearly always enough in a training
-FEW_VALUES = 2**14  # in a channel; fewer are less like the batch before
+PASSES, PASSES_LOW_PHI = 1, 2  # of the search to a tolerance; nearly always enough in training
+FEW_VALUES = 2**14  # per channel; with fewer, consecutive batches differ more
 
 
 @NORMS.register("augnorm", paper="AugNorm", placement="after", needs_batch=True, removes_mean=True)
@@ -45,17 +45,17 @@ class AugNorm(RunningStatsNorm, SolverLayer):
     in training only.  phi = 2 is BatchNorm.  Source: "Augmented Normalization: Differentiating the Generalized
     Geometric Median", with the signs of Newton's step (E1), of dmu/dx (E2) and of dl/dsigma^2 (E3, E4) corrected.
 
-    phi: from 1 (median) over 2 (mean) to 16, or inf (mid-range)
+    phi: from 1 (median) through 2 (mean) to 16, or inf (mid-range)
     eps: added to sigma^2
     momentum: weight of the new batch in the running statistics
     affine: learn gamma and beta
-    solver: safe (bracketed; converges always) or newton:iterations=4 (the papers' plain iteration)
-    tol: how near to the median the safe search must end for certain, in standard errors sd / sqrt(m) of the m values of
-    a channel; or exact, for the last digits
+    solver: safe (bracketed; always converges) or newton:iterations=4 (the papers' plain iteration)
+    tol: certified distance to the median at which the safe search ends, in standard errors sd / sqrt(m) of the m values
+    of a channel; or exact, to the last digits
 
-    A batch's median differs from that of the next batch by about a standard error, often by several since neighboring
-    values are alike.  An error of a fiftieth adds at most four parts in 10,000 to the variance of that noise, and takes
-    one pass over the data where the last digits take two or more.  The gradient is exact for the center that is used.
+    A batch's median differs from the next batch's by about a standard error, often by several since neighboring values
+    are correlated.  An error of a fiftieth adds at most four parts in 10,000 to the variance of that noise, and takes
+    one pass over the data instead of two or more.  The gradient is exact for the center that is used.
     """
 
     start: Tensor
@@ -77,9 +77,9 @@ class AugNorm(RunningStatsNorm, SolverLayer):
         self.tol = tol
         self.solver = solver
         self.plain_iterations = parse_solver(solver)
-        # Where the next search starts, (mu - mean) / sd.  Part of the state: a resumed training repeats every bit.
+        # Where the next search starts, (mu - mean) / sd.  Part of the state, so that resumed training is bit-identical.
         self.register_buffer("start", torch.zeros(num_features))
-        self.register_buffer("center", torch.zeros(num_features))  # mu of the batch before
+        self.register_buffer("center", torch.zeros(num_features))  # mu of the previous batch
         self.register_buffer("failures", torch.tensor(NOTHING_KNOWN), persistent=False)  # in a row, of blind searches
         self.step_before = StepBefore()
         self.register_load_state_dict_pre_hook(_add_missing_start)  # type: ignore[no-untyped-call]
@@ -87,7 +87,7 @@ class AugNorm(RunningStatsNorm, SolverLayer):
 
     @property
     def starts(self) -> tuple[Tensor, Tensor]:
-        """What the solver begins with."""
+        """Where the solver starts."""
         return self.start, self.center
 
     def solver_options(self, x: Tensor) -> SolverOptions:
@@ -104,11 +104,11 @@ class AugNorm(RunningStatsNorm, SolverLayer):
         return SolverOptions(phi, self.eps, steps, above_two=above_two)
 
     def passes(self, phi: float | None) -> int:
-        """Of the search, before the first test for convergence."""
+        """Search passes before the first convergence test."""
         return PASSES if phi is None or phi >= LOW_PHI else PASSES_LOW_PHI
 
     def phi_tensor(self) -> Tensor | None:
-        """phi (C) where it is learned; None where it is `fixed_phi`."""
+        """phi (C) if it is learned; None if it is `fixed_phi`."""
         return None
 
     def normalize_batch(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -147,8 +147,8 @@ class AugNorm(RunningStatsNorm, SolverLayer):
 
     @torch.no_grad()
     def compile_ahead(self, x: Tensor) -> None:
-        """Compile all kernels that training on batches like this one may need, once, before processes are forked that
-        would each have to."""
+        """Compile all kernels that training on batches like this one may need, before forking processes that would each
+        compile them."""
         options, parameters = self.solver_options(x), (self.weight, self.bias, self.phi_tensor())
         if self.fixed_phi in (1.0, float("inf")):
             return
@@ -162,6 +162,6 @@ class AugNorm(RunningStatsNorm, SolverLayer):
 
 
 def _add_missing_start(module: nn.Module, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
-    """The state of a BatchNorm fits: all it lacks is where to start."""
+    """Accept the state of a BatchNorm, which lacks only where to start."""
     for name in ("start", "center"):
         state_dict.setdefault(f"{prefix}{name}", getattr(module, name))

@@ -21,8 +21,8 @@ class BatchNorm(SyncedStatistics, _BatchNorm):
 
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (N, spatial), per channel
 
-    Torch's own layer: it normalizes with the biased variance and stores the unbiased one.  Over several processes it is
-    torch's SyncBatchNorm, on any device.
+    Torch's own layer: it normalizes with the biased variance and stores the unbiased one.  Over several processes it
+    equals torch's SyncBatchNorm, on any device.
 
     num_features: channels; eps: added to the variance; affine: learn gamma and beta
     momentum: weight of the new batch in the running statistics

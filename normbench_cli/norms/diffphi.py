@@ -21,10 +21,10 @@ class DiffPhi(AugNorm, LearnsPhiModule):
         phi = low + (high - low) sigmoid(phi_raw),
         dmu/dphi = sum d w ln|d| / ((phi-1) sum w),   d = x - mu,   w = |d|^(phi-2)
 
-    A phi that is clamped to its range after each step has no gradient at the bound and sticks; this one has.  Source:
-    "Augmented Normalization", Algorithm 1, with dmu/dphi corrected: printed it is phi times too small (E5).
+    If phi were clamped to its range after each step, it would have no gradient at the bound and stick there.  Source:
+    "Augmented Normalization", Algorithm 1, with dmu/dphi corrected: the paper's is phi times too small (E5).
 
-    init, low, high: phi at the beginning, and its range
+    init, low, high: initial phi, and its range
     eps, momentum, affine, solver, tol: as in augnorm
 
     ``phi_raw.weight_decay_group`` is "phi", so that an optimizer can exempt it from weight decay, which would pull phi

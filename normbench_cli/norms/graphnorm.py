@@ -33,8 +33,8 @@ class GraphNorm(nn.Module):
         self.alpha = nn.Parameter(torch.ones(num_features))
 
     def forward(self, x: Tensor, batch: Tensor | None = None, num_graphs: int | None = None) -> Tensor:
-        """x: (nodes, features); batch: (nodes), the graph of each node, by default one graph; num_graphs: saves reading
-        `batch`, for which an accelerator would wait."""
+        """x: (nodes, features); batch: (nodes), the graph of each node, by default one graph; num_graphs: avoids
+        reading `batch`, which would synchronize an accelerator."""
         if x.ndim != 2 or x.shape[1] != self.num_features:
             raise ValueError(f"expected (nodes, {self.num_features}), got {tuple(x.shape)}: check num_features")
         wide = x.to(torch.promote_types(x.dtype, torch.float32))

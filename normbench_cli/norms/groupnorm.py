@@ -13,13 +13,13 @@ class GroupNorm(GroupNormBase):
 
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (C / groups, spatial), per sample and group
 
-    Torch's own layer, the same in training and evaluation; a group of one value gives beta.  Operations before it:
-    <W, dL/dW> = 0 for the rows of a group together, not for each row as Lemma 3 of "New Interpretations of
+    Torch's own layer, the same in training and evaluation; a group of one value gives beta.  For the operation before
+    it, <W, dL/dW> = 0 over the rows of a group together, not for each row as Lemma 3 of "New Interpretations of
     Normalization Methods" says (E16).
 
     num_features: channels; eps: added to the variance; affine: learn gamma and beta
-    groups: exactly so many, which must divide the channels of every layer; none: up to 32, the largest number of them
-    that divides a layer's channels into groups of two or more (its attribute `num_groups`), because a group of one
+    groups: exactly this many, which must divide the channels of every layer; none: for each layer the largest number,
+    up to 32, that divides its channels into groups of two or more (its attribute `num_groups`), because a group of one
     channel is instance normalization
     """
 

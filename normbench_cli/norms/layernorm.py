@@ -14,8 +14,8 @@ class LayerNorm(GroupNormBase):
         y = gamma (x - mean) / sqrt(var + eps) + beta        over (C, spatial), per sample
 
     Torch's GroupNorm with one group, the same in training and evaluation; gamma and beta are per channel, so that the
-    layer does not depend on the size of the image.  Operations before it: <W, dL/dW> = 0 for the layer as a whole, not
-    for each row as Lemma 3 of "New Interpretations of Normalization Methods" says (E16).
+    layer does not depend on the size of the image.  For the operation before it, <W, dL/dW> = 0 for the layer as a
+    whole, not for each row as Lemma 3 of "New Interpretations of Normalization Methods" says (E16).
 
     num_features: channels; eps: added to the variance; affine: learn gamma and beta
     """

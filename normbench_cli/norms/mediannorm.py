@@ -22,7 +22,7 @@ class MedianNorm(RunningStatsNorm):
 
         mu = median(x),   sigma^2 = mean (x - mu)^2,   y = gamma (x - mu) / sqrt(sigma^2 + eps) + beta
 
-    The median of an even number of values is the lower of the two in the middle, so the layer is not an odd function;
+    The median of an even number of values is the lower of the two middle ones, so the layer is not an odd function;
     tied values do not share the gradient.  `augnorm:phi=1` is the symmetric form.  Source: "Augmented Normalization",
     phi = 1.
 

@@ -1,4 +1,4 @@
-"""The layer `popnorm`: normalization before the operation it serves, in every form its paper names."""
+"""The layer `popnorm`: normalization before the operation it serves, in every form of its paper."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class POPNorm(RunningStatsNorm):
     divide: l2 (as above), l1 (mean |xbar|), linf (max |xbar|), none (then neither gamma nor kappa)
     order: remove_first, divide_first (divide x by its own scale, then remove the quotient's mean)
     stats: batch, instance (each sample), group (each sample and group of channels)
-    groups: for stats=group only: exactly so many, which must divide the channels of every layer; none: up to 32, the
-    largest number of them that divides a layer's channels into groups of two or more
+    groups: for stats=group only: exactly this many, which must divide the channels of every layer; none: for each layer
+    the largest number, up to 32, that divides its channels into groups of two or more
     eps: added to the square of the scale
     momentum: weight of the new batch in the running statistics
     """
@@ -109,7 +109,7 @@ class POPNorm(RunningStatsNorm):
         return from_columns(y.to(x.dtype), x), mean, var
 
     def _normalize_over(self, processes: Processes, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """By the statistics of all processes, in two communications."""
+        """Normalize by the statistics of all processes, in two collectives."""
         flat = to_columns(x)
         data = flat.to(working_dtype(flat))
         mean, count = mean_over(processes, data)
@@ -138,7 +138,7 @@ class POPNorm(RunningStatsNorm):
     def _normalize_columns(
         self, data: Tensor, mean: Tensor, var: Tensor, known_scale: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Any form, from the mean and variance of the data in columns; and the scale that it divided by."""
+        """Normalize in any form, by the mean and variance of the data in columns; return y and the divisor."""
         mean, var = mean.to(data.dtype), var.to(data.dtype)
         if self.order == "divide_first":
             scale = self._scale(data, mean.square() + var, known_scale)
@@ -176,7 +176,7 @@ class POPNorm(RunningStatsNorm):
         return extent
 
     def _normalize_samples(self, x: Tensor) -> Tensor:
-        """Any form with the statistics of each sample and group.  They are computed directly, without closed forms,
+        """Normalize in any form by the statistics of each sample and group, computed directly, without closed forms,
         since beta differs between the channels of a group."""
         data = x.to(working_dtype(x)).reshape(len(x), self.groups_in_sample, -1)
         channels = (1, self.num_features, *[1] * (x.ndim - 2))

@@ -1,21 +1,21 @@
 """What a layer or a parameter may offer to the training loop, the measurements and the optimizer.
 
-Nothing here has to be inherited: a layer from anywhere takes part as soon as it has the methods or the attribute.
+Nothing here has to be inherited: any layer that has the methods or the attribute takes part.
 
 | contract | offered by | used for |
 |---|---|---|
 | `HasSolverStatistics` | layers that find their center by iteration | the metrics `solver/...`, `profile` |
-| `KeepsStart` | layers whose solver begins where it ended in the batch before | `profile --start` |
+| `KeepsStart` | layers whose solver starts where it ended in the previous batch | `profile --start` |
 | `LearnsPhi` | layers with a learned phi | the metrics `phi/...`, probes |
 | `NormalizesGroups` | layers with statistics of each sample | refusing to normalize single values |
 | `CompilesAhead` | layers with kernels of their own | compiling once, before folds are forked |
 | `SyncsStatistics` | layers with statistics of the batch | statistics over all processes of a training |
-| `HasGenerator` | layers that draw random numbers, such as dropout | folds that train side by side |
+| `HasGenerator` | layers that draw random numbers, such as dropout | folds trained side by side |
 | `weight_decay_group` | parameters that weight decay must not touch | the optimizer's parameter groups |
 
-Contracts made of methods are checked by `isinstance(module, HasSolverStatistics)`.  Contracts made of an attribute have
-a function instead, `learns_phi(module)`: what `isinstance` makes of attributes differs between versions of Python, and
-none of them looks at the attribute's type.  Either check takes microseconds and belongs before the loop, not in a step.
+Contracts on methods are checked by `isinstance(module, HasSolverStatistics)`.  Contracts on an attribute have a
+function instead, `learns_phi(module)`: how `isinstance` treats attributes differs between Python versions, and no
+version checks the attribute's type.  Either check takes microseconds and belongs before the loop, not in a step.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class NormalizesGroups(Protocol):
     def num_features(self) -> int: ...
 
     def values_per_statistic(self, shape: tuple[int, ...]) -> int:
-        """How many values of an input of this shape share a mean or a scale; one makes no sense."""
+        """How many values of an input of this shape share a mean or a scale; a single value cannot be normalized."""
         ...
 
     def register_forward_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle: ...
@@ -66,22 +66,22 @@ class NormalizesGroups(Protocol):
 
 @runtime_checkable
 class SyncsStatistics(Protocol):
-    """A layer that can take its statistics of a training batch over several processes, each of which has a part."""
+    """A layer that can compute its training statistics over several processes, each with a part of the batch."""
 
     def sync_over(self, group: Any = None) -> None:
-        """From now on over the processes of a group of torch.distributed; None: over all."""
+        """Synchronize over the processes of a torch.distributed group from now on; None: over all."""
         ...
 
 
 class KeepsStart(Protocol):
-    """A layer whose solver begins at what the batches before came to; zeros are where it begins without any."""
+    """A layer whose solver starts from the results of previous batches; initially from zeros."""
 
     @property
     def starts(self) -> tuple[Tensor, ...]: ...
 
 
 class LearnsPhi(Protocol):
-    """A layer with the exponent phi as a learned tensor, one value a channel."""
+    """A layer with the exponent phi as a learned tensor, one value per channel."""
 
     @property
     def phi(self) -> Tensor: ...
@@ -117,16 +117,16 @@ def weight_decay_group(parameter: nn.Parameter) -> str | None:
 def exempt_from_weight_decay(parameter: nn.Parameter, group: str) -> None:
     """Put the parameter into a group of its own, which the optimizer does not decay.
 
-    The mark is an attribute of the parameter and gets lost when the parameter is copied: a module that is to survive
-    `copy.deepcopy` and pickling repeats it in `__setstate__`.
+    The mark is an attribute of the parameter and is lost when the parameter is copied: a module that must survive
+    `copy.deepcopy` and pickling sets it again in `__setstate__`.
     """
     parameter.weight_decay_group = group  # type: ignore[attr-defined]
 
 
 def sync_norms(model: nn.Module, group: Any = None) -> None:
-    """Let every layer that can take its statistics of a training batch over the processes of a group; None: over all.
+    """Synchronize training statistics over the processes of a group in every layer that can; None: over all.
 
-    All processes call the model, each with its part of the batch, and in the same order.
+    All processes must call the model in the same order, each with its part of the batch.
     """
     for module in model.modules():
         if isinstance(module, SyncsStatistics):

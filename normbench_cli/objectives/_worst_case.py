@@ -1,7 +1,7 @@
 """What the worst-case objectives share: sorting, and the weights of the chi-square ball.
 
-Each of them is a maximum of sum q_i l_i over weights q.  So the maximizing q, held constant, is the gradient (Danskin),
-and no objective differentiates through its own search.
+Each objective is a maximum of sum q_i l_i over weights q.  So the maximizing q, held constant, is the gradient
+(Danskin), and no objective differentiates through its own search.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def chi2_mean(ordered: Tensor, alpha: float) -> Tensor:
 
 
 def chi2_weights(ordered: Tensor, c: float) -> tuple[Tensor, Tensor]:
-    """The weights q of the largest mean of descending losses l, and which losses they count.
+    """The weights q that maximize the mean of descending losses l, and which losses they count.
 
-    Counted are the losses above eta = argmin C sqrt(mean (l - eta)_+^2) + eta.  A loss x is counted if the function
-    still rises at eta = x, which is where C^2 (sum (l-x)_+)^2 < n sum (l-x)_+^2; the largest losses always are.  With k
+    The losses above eta = argmin C sqrt(mean (l - eta)_+^2) + eta are counted.  A loss x is counted if the function
+    still rises at eta = x, that is if C^2 (sum (l-x)_+)^2 < n sum (l-x)_+^2; the largest losses always are.  With k
     counted losses of mean m and variance v,
 
         q_i = (1 + sqrt(C^2 k/n - 1) (l_i - m)/sqrt(v)) / k
@@ -44,7 +44,7 @@ def chi2_weights(ordered: Tensor, c: float) -> tuple[Tensor, Tensor]:
     If eta reaches the largest loss (all equal, or n < C^2), the largest loss and its ties are counted: v = 0, q = 1/k.
 
     Example: losses 3 1 0 with C^2 = 2 (alpha = 1/2).  For x = 3, 1, 0 the sums of (l-x)_+ are 0, 2, 4 and those of the
-    squares 0, 4, 10.  Of x = 1, 2 * 2^2 = 8 < 3 * 4 = 12; of x = 0, 2 * 4^2 = 32 > 3 * 10 = 30.  So 3 and 1 are
+    squares 0, 4, 10.  For x = 1, 2 * 2^2 = 8 < 3 * 4 = 12; for x = 0, 2 * 4^2 = 32 > 3 * 10 = 30.  So 3 and 1 are
     counted, with m = 2 and v = 1, and q = (1 + sqrt(1/3)) / 2, (1 - sqrt(1/3)) / 2, 0.
 
     The sums are computed for all x at once: with d_i the distance of l_i from the largest loss and j losses before x,

@@ -17,8 +17,8 @@ class Chi2(nn.Module):
 
     which is the largest sum q_i l_i with (1/2) mean (B q_i - 1)^2 <= (1/2) (1/alpha - 1)^2.  (The AugNorm paper prints
     the distance without its 1/2; its radius and its C need it, E8.)  eta is computed exactly, by sorting; the reference
-    code searches it between 0 and 10.  If eta reaches the largest loss (all equal, or B < C^2), the gradient is that of
-    the largest loss; the printed expression has none there.  alpha = 1 is the plain mean.
+    code searches for it between 0 and 10.  If eta reaches the largest loss (all equal, or B < C^2), the gradient is
+    that of the largest loss; the printed expression has none there.  alpha = 1 is the plain mean.
 
     alpha: the smallest fraction of the data on which to perform well, above 0 and at most 1.
     """

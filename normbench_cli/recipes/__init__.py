@@ -1,4 +1,4 @@
-"""Recipes: named settings of the papers' protocols, one TOML file each; every value can be overridden."""
+"""Recipes: the settings of the papers' protocols by name, one TOML file each; every value can be overridden."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent
 class Recipe:
     """Settings of a configuration.
 
-    exceptions: further settings for certain norms; the key `norm` of each says for which.
+    exceptions: further settings for certain norms, each selected by the key `norm`.
     """
 
     name: str
@@ -30,8 +30,8 @@ class Recipe:
     exceptions: Sequence[Mapping[str, Any]] = ()
 
     def settings_for(self, norm: str) -> dict[str, Any]:
-        """The settings for a norm.  An exception applies to a norm with all the parameters that the exception names,
-        whatever others it has; never to a joined spec."""
+        """The settings for a norm.  An exception applies if the norm has all parameters that the exception names,
+        whatever its other parameters; never to a joined spec."""
         found = dict(self.settings)
         parts = NORMS.parse_norm(norm).parts
         for exception in self.exceptions:
@@ -46,7 +46,7 @@ def applies_to(wanted: Spec[NormFacts], spec: Spec[NormFacts]) -> bool:
 
 
 def is_file(name: str) -> bool:
-    """Whether a recipe is named by the path of a file of the user's own."""
+    """Whether a recipe's name is the path of a user's file."""
     return name.endswith(".toml")
 
 

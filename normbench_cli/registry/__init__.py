@@ -1,11 +1,11 @@
-"""Where components are found by name: norms, activations, models, data, objectives, attacks, corruptions, schedules.
+"""Registries of components by name: norms, activations, models, data, objectives, attacks, corruptions, schedules.
 
 A component is a class or function decorated with ``@NORMS.register("name", paper=..., fact=...)`` in a file of the
-registry's package.  The files are parsed, never imported, until a component is built: listing components and checking
-a spec need no torch, and a new file is found by itself.  That is why the decorator's arguments are literals.
+registry's package.  The files are parsed, not imported, until a component is built: listing components and checking
+a spec need no torch, and new files are found automatically.  That is why the decorator's arguments are literals.
 
-A component can also come from outside: named as ``package.module:attribute``, or announced by an installed package as
-an entry point of the group ``normbench.norms``, ``normbench.activations``, ``.models``, ``.datasets``, ``.objectives``,
+A component can also be external: named as ``package.module:attribute``, or provided by an installed package as an
+entry point of the group ``normbench.norms``, ``normbench.activations``, ``.models``, ``.datasets``, ``.objectives``,
 ``.attacks``, ``.corruptions`` or ``.schedules``.
 
 Specs are written ``name:key=value,key=value``; the values are checked against the component's own signature.
@@ -84,7 +84,7 @@ SCHEDULES = Registry(
     Contract(function_of=("progress",), bound=True),
     supplied=("progress",),
 )
-REGISTRIES: dict[str, Registry[Any]] = {  # by the words of `normbench list`
+REGISTRIES: dict[str, Registry[Any]] = {  # by their names in `normbench list`
     "norms": NORMS,
     "models": MODELS,
     "activations": ACTIVATIONS,

@@ -1,8 +1,8 @@
 """The values that a parameter or a setting accepts, declared once: in the annotation, ``eps: Annotated[float,
-Bounds(above=0)] = 1e-5``, or where a class of torch's is registered.
+Bounds(above=0)] = 1e-5``, or where a torch class is registered.
 
-The registry reads them from the source, checks every spec by them, and checks the arguments of a decorated component
-whenever it is called.  A number without bounds only has to be finite.
+The registry reads them from the source, checks every spec against them, and checks the arguments of a decorated
+component on every call.  A number without bounds only has to be finite.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ ComponentT = TypeVar("ComponentT", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is accepted: numbers within these limits, or one of these words.
+    """Accepted values: numbers within these limits, or one of these words.
 
-    None is always accepted: its type says whether a parameter may be left open.  infinite: so is inf, but never nan.
-    or_word: so is this word, beside the numbers.
+    None is always accepted, because the type says whether a parameter is optional.  infinite: inf is accepted; nan
+    never is.  or_word: a word that is accepted besides numbers.
     """
 
     least: float | None = None
@@ -57,13 +57,13 @@ class Bounds:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """What is declared, by name."""
+        """The declared limits by name."""
         declared = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: limit for name, limit in declared.items() if limit is not field_default(name)}
 
     @property
     def remedy(self) -> str:
-        """What to do about a value that is not accepted."""
+        """What to do about a rejected value."""
         words = str(self)
         return f"give {'a number ' * words.startswith(('above', 'below'))}{words}"
 
@@ -101,13 +101,13 @@ Seed = Annotated[int, Bounds(least=0, most=2_147_483_647)]
 
 
 def bounds_of(hint: Any) -> Bounds:
-    """The bounds in an annotation; without any, those of a number that is finite."""
+    """The bounds in an annotation; by default, a number only has to be finite."""
     declared = [part for part in get_args(hint) if isinstance(part, Bounds)] if get_origin(hint) is Annotated else []
     return declared[0] if declared else Bounds()
 
 
 def checking_arguments(component: ComponentT) -> ComponentT:
-    """The component, made to check its arguments: a function, or a class when an object of it is made."""
+    """Make a component check its arguments: a function when called, a class when instantiated."""
     if not isinstance(component, type):
         return cast(ComponentT, checked(component))
     component.__init__ = checked(component.__init__)  # type: ignore[misc]
@@ -115,13 +115,13 @@ def checking_arguments(component: ComponentT) -> ComponentT:
 
 
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with a ValueError for an argument outside the bounds in its annotations."""
+    """Wrap a function to raise a ValueError for arguments outside the bounds in its annotations."""
 
-    @cache  # on the first call, when all names in the annotations are defined
+    @cache  # evaluated at the first call, when all names in the annotations are defined
     def bounded() -> list[tuple[str, int, Bounds]]:
         try:
             hints = get_type_hints(function, include_extras=True)
-        except NameError:  # a name that is imported for type checkers only: a spec is still checked, from the source
+        except NameError:  # a name imported for type checkers only; specs are still checked, from the source
             return []
         return [
             (name, position, bounds_of(hints[name]))
@@ -141,5 +141,5 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def from_literals(declared: Mapping[str, Mapping[str, Any]]) -> dict[str, Bounds]:
-    """Bounds as a registration writes them: ``bounds={"alpha": {"above": 0}}``."""
+    """Read the bounds of a registration: ``bounds={"alpha": {"above": 0}}``."""
     return {name: Bounds(**limits) for name, limits in declared.items()}

@@ -1,4 +1,4 @@
-"""What a component from outside must be: checked before it is used, and named in the message when it is not."""
+"""The interface of external components: checked before use, and named in the message if violated."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 MODULE = "torch.nn.Module"
-DEFINED_AS = {MODULE: "torch.nn.modules.module.Module"}  # where a base class that is known by another name is defined
+DEFINED_AS = {MODULE: "torch.nn.modules.module.Module"}  # public name -> where the base class is defined
 
 
 @dataclass(frozen=True)
 class Contract:
-    """What the program accepts as a component of one kind.
+    """What is accepted as a component of one kind.
 
-    base: the class that classes must inherit from, by its full name, so that the check imports nothing; empty for any.
+    base: full name of the class that classes must inherit from (a name, so that the check imports nothing); empty: any.
     function_of: the parameters that a function must have; None if functions are not accepted.
-    bound: a function is the component itself and not its factory, so building it only fixes its other parameters.
+    bound: a function is the component itself and not a factory, so building it only binds its other parameters.
     """
 
     base: str = ""

@@ -1,4 +1,4 @@
-"""One component: where it is, and what is known of it before it is imported."""
+"""One component: where it is defined, and what is known about it before it is imported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from normbench_cli.registry.spec import first_line
 
 @dataclass(frozen=True)
 class Metadata(Generic[FactsT]):
-    """What a component says about itself.  bounds: of parameters whose annotations have none, as in torch's classes."""
+    """What a component declares.  bounds: of parameters whose annotations have none, as in torch's classes."""
 
     summary: str
     paper: str
@@ -29,9 +29,9 @@ class Metadata(Generic[FactsT]):
 
 @dataclass(frozen=True)
 class Entry(Generic[FactsT]):
-    """A component by its name.  Only `load` imports it; the rest is read from its source where that is possible.
+    """A named component.  Only `load` imports it; everything else is read from its source where possible.
 
-    supplied: parameters that the program sets and a spec may not.  describe: makes the metadata when it is needed.
+    supplied: parameters that the program sets and a spec may not.  describe: makes the metadata when needed.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class Entry(Generic[FactsT]):
     supplied: tuple[str, ...] = ()
 
     def load(self) -> Callable[..., Any]:
-        """The class or function itself."""
+        """Import the class or function."""
         try:
             target: Any = importlib.import_module(self.module)
             for part in self.attribute.split("."):
@@ -63,7 +63,7 @@ class Entry(Generic[FactsT]):
 
     @property
     def summary(self) -> str:
-        """One line.  A broken package does not keep the other components from being listed."""
+        """One line; the error if the component cannot be read, so that the others can still be listed."""
         try:
             return self.metadata.summary
         except UsageError as error:
@@ -89,7 +89,7 @@ class Entry(Generic[FactsT]):
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
-        """What a spec may set, by name."""
+        """The parameters that a spec may set, by name."""
         own, declared = self.signature.parameters, self.metadata.bounds
         return {name: own[name]._replace(bounds=declared.get(name, own[name].bounds)) for name in own}
 
@@ -100,7 +100,7 @@ class Entry(Generic[FactsT]):
 
 
 class Registration(NamedTuple):
-    """What a decorator says, and what it decorates."""
+    """The arguments of a decorator, and what it decorates."""
 
     name: str
     attribute: str

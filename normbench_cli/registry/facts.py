@@ -21,7 +21,7 @@ class NormFacts:
     placement: the layer follows the operation (after), precedes it (before) or normalizes its weight (weight).
     removes_mean: the output has mean zero per channel, so a bias of the operation before it has no effect.
     needs_batch: statistics are taken over the batch.
-    batch_free_with: parameters, each as ``key=value``, with which they are not.
+    batch_free_with: parameters, each as ``key=value``, with which no batch is needed.
     graphs: the layer is called with (x, batch) and takes its statistics per graph.
     only_before_norms: a weight norm that is applied only to operations followed by a norm.
     """
@@ -38,7 +38,7 @@ class NormFacts:
 class ActivationFacts:
     """Facts of an activation function.
 
-    init: the scheme of initial weights that ``--init auto`` chooses with it.
+    init: the weight initialization that ``--init auto`` chooses for it.
     """
 
     init: Literal["kaiming", "xavier"] = "kaiming"
@@ -50,7 +50,7 @@ class ModelFacts:
 
     graphs: it classifies graphs, not images.
     revision: counts the changes after which the same spec computes something else.  From 2 on it is part of a run's
-    fingerprint, so that earlier runs are not taken for those of the network as it is now.
+    fingerprint, so that earlier runs are not mistaken for runs of the current network.
     """
 
     graphs: bool = False
@@ -62,9 +62,9 @@ class DataFacts:
     """Facts of a data set.
 
     graphs: its examples are graphs, not images.
-    recipe: the recipe that is used by default.
-    files: a function of the data set's parameters, ``package.module:function``, that lists the files and folders that
-    are read, or nothing if they are not there.  It must not need torch.
+    recipe: the default recipe.
+    files: a function of the data set's parameters, ``package.module:function``, that lists the files and folders to
+    read, or nothing if they are missing.  It must not need torch.
     """
 
     graphs: bool = False
@@ -86,10 +86,10 @@ class AttackFacts:
 class CorruptionFacts:
     """Facts of a corruption.
 
-    family: the family of a corruption that is computed; empty for one that is read from published files.
+    family: the family of a computed corruption; empty for one that is read from published files.
     extra: it is not one of the fifteen over which the paper averages.
     files: it needs files that are not part of normbench.
-    data: the data set whose published corrupted test set it is; empty for one that is computed.
+    data: the data set whose published corrupted test set it is; empty for a computed corruption.
     """
 
     family: Literal["", "noise", "blur", "weather", "digital"] = ""
@@ -107,7 +107,7 @@ FactsT = TypeVar("FactsT")
 
 
 def make_facts(kind: str, facts_type: type[FactsT], given: Mapping[str, Any], where: str) -> FactsT:
-    """The facts of a component, checked; `where` names the file in the message."""
+    """Make and check the facts of a component; `where` names the file in the message."""
     types = get_type_hints(facts_type)
     for name, value in given.items():
         if name not in types:
@@ -121,7 +121,7 @@ def make_facts(kind: str, facts_type: type[FactsT], given: Mapping[str, Any], wh
 
 
 def is_of_type(value: Any, expected: Any) -> bool:
-    """Whether a literal is of a fact's type; True is not a number and a list is not a tuple here."""
+    """Whether a literal has a fact's type; True is not a number, and a list is not a tuple."""
     if get_origin(expected) is Literal:
         return value in get_args(expected)
     if get_origin(expected) is tuple:

@@ -1,7 +1,7 @@
-"""What a norm's spec means: which parts normalize weights, which one normalizes data, and where that one is placed.
+"""Parsed norm specs: which parts normalize weights, which one normalizes data, and where that one is placed.
 
-Norms of weights may be joined with one norm of data, ``ws+gn:groups=8``.  Options of the placement (``placement``,
-``first``, ``classifier``) belong to the model around the layer, so every norm accepts them and none is built with them.
+Weight norms may be joined with one data norm, ``ws+gn:groups=8``.  The placement options (``placement``, ``first``,
+``classifier``) apply to the model around the layer, so every norm accepts them and none receives them.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ PLACEMENT_OPTIONS = {
 
 FEATURES = "num_features"
 USUAL_NAMES = ("num_channels", "in_channels", "channels", "num_filters", "normalized_shape", "hidden_channels", "dim")
-CHANNELS_AS = "channels_as"  # the option by which a spec names the parameter, for a layer from outside
+CHANNELS_AS = "channels_as"  # the option by which a spec for an external layer names that parameter
 
 
 def features_parameter(entry: Entry[NormFacts], given: Mapping[str, Any] = MappingProxyType({})) -> str:
-    """What a layer calls the number of its features: `num_features`.  For a layer from outside what the spec names by
-    `channels_as`, or else a parameter with a usual name, or the first one that has to be given and is not."""
+    """The name of a layer's parameter for the number of features: `num_features`.  For an external layer, the name that
+    the spec gives as `channels_as`, else a parameter with a usual name, else the first required one that is not set."""
     signature = entry.signature
     if named := given.get(CHANNELS_AS):
         if named not in signature.parameters:
@@ -72,7 +72,7 @@ class NormSpec:
 
     @cached_property
     def data_norm(self) -> Spec[NormFacts] | None:
-        """The part that is a layer; it may be ``none``.  None if only weights are normalized."""
+        """The part that is a layer, perhaps ``none``; None if only weights are normalized."""
         return next((part for part in self.parts if part.entry.facts.placement != "weight"), None)
 
     @property
@@ -81,24 +81,24 @@ class NormSpec:
 
     @property
     def is_none(self) -> bool:
-        """Whether nothing is normalized at all."""
+        """Whether nothing is normalized."""
         return not self.weight_norms and not self.normalizes_data
 
     @property
     def placement(self) -> Literal["after", "before"]:
-        """Where the data norm stands relative to the operation."""
+        """Where the data norm is placed relative to the operation."""
         own = self._facts.placement
         return "before" if self._option("placement", own) == "before" else "after"
 
     @property
     def first(self) -> bool:
-        """Whether a norm placed before operations also precedes the first one, which sees the input itself."""
+        """Whether a norm placed before operations also precedes the first one, whose input is the model's input."""
         return bool(self._option("first", True))
 
     @property
     def classifier(self) -> bool:
-        """Whether a norm placed before operations also precedes the classifier.  A norm of graphs cannot: the
-        classifier sees graphs, not their nodes."""
+        """Whether a norm placed before operations also precedes the classifier.  A graph norm cannot: the classifier
+        sees graphs, not their nodes."""
         return bool(self._option("classifier", True)) and not self.graphs
 
     @property
@@ -108,7 +108,7 @@ class NormSpec:
 
     @property
     def removes_mean(self) -> bool:
-        """Whether the data norm makes the bias of an operation before it pointless."""
+        """Whether the data norm cancels the bias of an operation before it."""
         return self._facts.removes_mean
 
     @property
@@ -130,10 +130,10 @@ def takes_batch_statistics(part: Spec[NormFacts]) -> bool:
 
 
 class NormRegistry(Registry[NormFacts]):
-    """The registry of norms, whose specs may be joined and carry options of the placement."""
+    """The registry of norms, whose specs may be joined and may have placement options."""
 
     def parse_norm(self, text: str, trust: Trust = USER) -> NormSpec:
-        """A whole norm spec, ``ws+gn:groups=8``."""
+        """Parse a whole norm spec, ``ws+gn:groups=8``."""
         norm = NormSpec(tuple(self.parse(part, trust) for part in split_joined(text)))
         if len(norm.parts) - len(norm.weight_norms) > 1:
             raise UsageError(f"'{text}' joins two norms of data", "join one of data and any of weights")
@@ -147,7 +147,7 @@ class NormRegistry(Registry[NormFacts]):
 
     def parameters(self, entry: Entry[NormFacts]) -> dict[str, Parameter]:
         own, features = super().parameters(entry), features_parameter(entry)
-        if features in (FEATURES, *USUAL_NAMES) or len(required_parameters(entry)) < 2:  # no doubt which one it is
+        if features in (FEATURES, *USUAL_NAMES) or len(required_parameters(entry)) < 2:  # the parameter is unambiguous
             own = {key: own[key] for key in own if key != features}
         more = {CHANNELS_AS: Parameter(str, None)} if is_from_outside(entry) else {}
         return own | PLACEMENT_OPTIONS | more

@@ -1,4 +1,4 @@
-"""Components of other packages: imported by name, from the working folder too, and described by what they declare."""
+"""External components: imported by name, also from the working folder, and described by what they declare."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REMEDY = "give package.module:Class, or a name from `list`"
 
 
 def import_component(kind: str, name: str) -> object:
-    """What ``package.module:attribute`` names."""
+    """Import ``package.module:attribute``."""
     module, _, attribute = name.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
         raise UsageError(f"{kind} '{name}' is not package.module:Class", REMEDY)
@@ -31,7 +31,7 @@ def import_component(kind: str, name: str) -> object:
         component: object = import_module(module)
         for part in attribute.split("."):
             component = getattr(component, part)
-    except (Exception, SystemExit) as error:  # a module may do anything while it is imported
+    except (Exception, SystemExit) as error:  # importing a module may raise anything
         raise UsageError(f"{kind} '{name}' cannot be imported: {first_sentence(error)}", REMEDY) from error
     finally:
         if folder in sys.path:
@@ -41,8 +41,8 @@ def import_component(kind: str, name: str) -> object:
 
 @contextmanager
 def refusals_in_one_line(kind: str, text: str, module: str) -> Iterator[None]:
-    """What a component raises when it is made, as one line; of a component from outside also errors that are no
-    refusals, because it may be anything, such as a class that has to be given more."""
+    """Report a ValueError from building a component in one line; for an external component also other errors, because
+    it may be anything, such as a class with more required arguments."""
     try:
         yield
     except ValueError as error:
@@ -54,7 +54,7 @@ def refusals_in_one_line(kind: str, text: str, module: str) -> Iterator[None]:
 
 
 def describe_by_name(kind: str, facts_type: type[FactsT], name: str) -> Metadata[FactsT]:
-    """What ``package.module:attribute`` declares, read from its source; imported only if the source is unusual."""
+    """The metadata of ``package.module:attribute``, read from its source; imported only if the source is unusual."""
     module, _, attribute = name.partition(":")
     try:
         where, node = find_definition(module, attribute)
@@ -72,14 +72,14 @@ def describe_by_name(kind: str, facts_type: type[FactsT], name: str) -> Metadata
 def describe_registration(
     kind: str, facts_type: type[FactsT], registration: Registration, file: str
 ) -> Metadata[FactsT]:
-    """What a decorator in a file declares, checked."""
+    """The checked metadata from a decorator in a file."""
     facts = make_facts(kind, facts_type, registration.facts, file)
     return Metadata(registration.summary, registration.paper, facts, from_literals(registration.bounds))
 
 
 def describe_object(kind: str, facts_type: type[FactsT], component: object) -> Metadata[FactsT]:
-    """What an imported component declares; without a decorator, its docstring and the default facts."""
-    own = getattr(component, "__dict__", {}).get("normbench_entry")  # its own, not that of a class it inherits from
+    """The metadata of an imported component; without a decorator, its docstring and the default facts."""
+    own = getattr(component, "__dict__", {}).get("normbench_entry")  # its own, not inherited
     if own is not None and own.kind == kind:
         metadata: Metadata[FactsT] = own.metadata
         return metadata

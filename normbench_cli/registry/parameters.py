@@ -1,4 +1,4 @@
-"""The parameters of a component: name, type, default and bounds, read from its source, or from it if need be."""
+"""The parameters of a component: name, type, default and bounds, read from its source or, if necessary, the object."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple, Optional, Union, get_type_hints
 from normbench_cli.registry.bounds import Bounds, bounds_of
 from normbench_cli.registry.source import Definition, Unreadable, find_definition
 
-REQUIRED: Any = inspect.Parameter.empty  # the default of a parameter that has none
-TORCH_MODULE = "torch.nn.modules.module"  # nn.Module accepts any keyword, to say that it takes none
+REQUIRED: Any = inspect.Parameter.empty  # the default of a parameter without one
+TORCH_MODULE = "torch.nn.modules.module"  # nn.Module declares **kwargs only to reject them
 PLAIN_TYPES = {"int": int, "float": float, "bool": bool, "str": str}
 
 
@@ -27,9 +27,9 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class Signature:
-    """What a component takes.
+    """The parameters of a component.
 
-    parameters: those that a spec may set.  names: all, with those that the program supplies.
+    parameters: those that a spec may set.  names: all, including those that the program supplies.
     """
 
     parameters: dict[str, Parameter]
@@ -38,7 +38,7 @@ class Signature:
 
 
 def read_signature(module: str, attribute: str, supplied: Collection[str]) -> Signature:
-    """The signature from the source; `Unreadable` if it is unusual.  Types of supplied parameters do not matter."""
+    """Read the signature from the source; `Unreadable` if it is unusual.  Types of supplied parameters are ignored."""
     found = maker_of(find_definition(module, attribute))
     if found is None:
         return Signature({}, frozenset())
@@ -58,7 +58,7 @@ def read_signature(module: str, attribute: str, supplied: Collection[str]) -> Si
 
 
 def inspect_signature(component: Callable[..., Any], supplied: Collection[str]) -> Signature:
-    """The same from the component itself."""
+    """Read the signature from the component itself."""
     function = function_behind(component)
     hints, annotations = get_type_hints(function), get_type_hints(function, include_extras=True)
     listed = [*inspect.signature(component).parameters.values()]
@@ -73,7 +73,7 @@ def inspect_signature(component: Callable[..., Any], supplied: Collection[str]) 
 
 
 def function_behind(component: Callable[..., Any]) -> Callable[..., Any]:
-    """The function whose annotations are those of the component."""
+    """The function that carries the component's annotations."""
     if isinstance(component, type):
         return component.__init__  # type: ignore[misc, no-any-return]
     if isinstance(component, partial):
@@ -84,12 +84,12 @@ def function_behind(component: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def maker_of(found: Definition) -> tuple[str, ast.arguments] | None:
-    """The arguments of a function, or of a class's ``__init__``, its own or inherited; None if there is none."""
+    """The arguments of a function or of a class's ``__init__``, perhaps inherited; None if there is none."""
     node = found.node
     if isinstance(node, ast.FunctionDef):
         need_plain_decorators(node)
         return found.module, node.args
-    if isinstance(node, ast.Name | ast.Attribute):  # another name for it
+    if isinstance(node, ast.Name | ast.Attribute):  # an alias
         return maker_of(find_definition(found.module, ast.unparse(node)))
     if not isinstance(node, ast.ClassDef) or node.keywords:
         raise Unreadable(f"{found.module} defines it in an unusual way")
@@ -121,7 +121,7 @@ def is_registration(decorator: ast.expr) -> bool:
 
 
 def need_plain_decorators(node: ast.ClassDef | ast.FunctionDef) -> None:
-    """Any decorator but the registration may change the signature."""
+    """Raise for decorators other than the registration, which may change the signature."""
     if not all(is_registration(decorator) for decorator in node.decorator_list):
         raise Unreadable(f"{node.name} is decorated")
 
@@ -139,7 +139,7 @@ def is_typing_base(base: ast.expr) -> bool:
 
 
 def without_self(arguments: ast.arguments) -> ast.arguments:
-    """The arguments of a method but for the first.  (Defaults belong to the last arguments and stay as they are.)"""
+    """The arguments of a method except the first.  (Defaults belong to the last arguments and stay as they are.)"""
     return ast.arguments(
         posonlyargs=arguments.posonlyargs[1:],
         args=arguments.args if arguments.posonlyargs else arguments.args[1:],
@@ -152,7 +152,7 @@ def without_self(arguments: ast.arguments) -> ast.arguments:
 
 
 def with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:
-    """Each argument that can be given by name, with its default."""
+    """Each argument that can be passed by keyword, with its default."""
     missing = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
     defaults = [*[None] * missing, *arguments.defaults]
     yield from zip(arguments.args, defaults[len(arguments.posonlyargs) :], strict=True)
@@ -160,7 +160,7 @@ def with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr 
 
 
 def read_default(module: str, node: ast.AST) -> Any:
-    """A literal, or the name of one."""
+    """Read a default: a literal, or the name of one."""
     if isinstance(node, ast.Name | ast.Attribute):
         return read_default(*find_definition(module, ast.unparse(node)))
     try:
@@ -170,7 +170,7 @@ def read_default(module: str, node: ast.AST) -> Any:
 
 
 def read_type(module: str, node: ast.AST) -> Any:
-    """A type that a value in a spec can have: int, float, bool, str, None, Literal, and unions of them."""
+    """Read a type that a value in a spec can have: int, float, bool, str, None, Literal, and unions of them."""
     if isinstance(node, ast.Constant) and node.value is None:
         return type(None)
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -196,7 +196,7 @@ def read_type(module: str, node: ast.AST) -> Any:
 
 
 def read_bounds(module: str, node: ast.AST) -> Bounds:
-    """What ``Annotated[float, Bounds(above=0)]``, or the name of such a type, declares."""
+    """Read the bounds from ``Annotated[float, Bounds(above=0)]`` or an alias of such a type."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return read_bounds(module, ast.parse(node.value, mode="eval").body)
     if isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) not in PLAIN_TYPES:

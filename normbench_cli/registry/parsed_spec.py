@@ -1,4 +1,4 @@
-"""A parsed spec: a component and the parameters that a text sets."""
+"""A parsed spec: a component and the parameters that the spec sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from normbench_cli.registry.spec import join_spec
 class Spec(Generic[FactsT]):
     """A component with its parameters in canonical form: typed, sorted, defaults left out.
 
-    written: the parameters that the text sets, those at their default included.
+    written: the parameters that the text sets, including those at their default.
     """
 
     entry: Entry[FactsT]

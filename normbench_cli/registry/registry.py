@@ -41,9 +41,9 @@ class Registry(Generic[FactsT]):
         supplied: tuple[str, ...] = (),
         offered: tuple[str, ...] = (),
     ) -> None:
-        """package: whose modules hold the components.  facts_type: what they may declare.  contract: what a component
-        from outside must be.  supplied: parameters that the program sets and a spec may not.  offered: the same, but
-        left out for a component that does not have them."""
+        """package: contains the modules of the components.  facts_type: what they may declare.  contract: the interface
+        of external components.  supplied: parameters that the program sets and a spec may not.  offered: the same, but
+        omitted for components that do not have them."""
         self.kind = kind
         self.package = package
         self.facts_type = facts_type
@@ -61,11 +61,11 @@ class Registry(Generic[FactsT]):
         bounds: Mapping[str, Mapping[str, Any]] | None = None,
         **facts: Any,
     ) -> Callable[[ComponentT], ComponentT]:
-        """Decorate a component: from then on its arguments are checked by the bounds in its annotations.  Inside
+        """Decorate a component: its arguments are then checked against the bounds in its annotations.  Inside
         normbench's packages the decorator's arguments are read from the source, so they must be literals; here they are
-        checked and kept on the component, for classes and functions from outside.
+        checked and stored on the component, for external classes and functions.
 
-        bounds: of parameters whose annotations are not ours, as keywords of `Bounds`.
+        bounds: of parameters of third-party classes, as keywords of `Bounds`.
         """
 
         def attach(component: ComponentT) -> ComponentT:
@@ -74,7 +74,7 @@ class Registry(Generic[FactsT]):
             registration = Registration(name, component.__qualname__, aliases, said, paper, facts, bounds or {})
             file = getattr(sys.modules.get(module), "__file__", None) or module
             entry = self._registered(registration, module, file)
-            if module.startswith("torch."):  # torch's own classes stay as they are
+            if module.startswith("torch."):  # torch's own classes are not modified
                 return component
             component = checking_arguments(component)
             component.normbench_entry = entry  # type: ignore[attr-defined]
@@ -101,7 +101,7 @@ class Registry(Generic[FactsT]):
         return dict(sorted(found.items()))
 
     def find(self, name: str, trust: Trust = USER) -> Entry[FactsT]:
-        """The entry of a name, an alias, or ``package.module:attribute``, which is imported if `trust` allows it."""
+        """The entry of a name, an alias, or ``package.module:attribute``; the latter is imported if `trust` allows."""
         wanted, colon, attribute = name.strip().partition(":")
         if colon and wanted.lower() not in self.entries:
             return self._outside(name, trust)
@@ -122,7 +122,7 @@ class Registry(Generic[FactsT]):
         return list(self.entries)
 
     def parse(self, text: str, trust: Trust = USER) -> Spec[FactsT]:
-        """The canonical form of one component's spec.  trust: what may be imported for it."""
+        """Parse one component's spec into canonical form.  trust: what may be imported for it."""
         name, params = split_spec(text)
         entry = self.find(name, trust)
         if not params:
@@ -143,17 +143,17 @@ class Registry(Generic[FactsT]):
         return str(self.parse(text, trust))
 
     def recorded_form(self, text: str) -> str:
-        """The canonical form, for a comparison with recorded specs; a spec from outside stays as it is written, because
-        only an import could tell which of its parameters have their default."""
+        """The canonical form, for comparison with recorded specs; the spec of an external component is unchanged,
+        because only an import could tell which of its parameters have their default."""
         return text.strip() if self.outside(text) else self.canonical(text)
 
     def parameters(self, entry: Entry[FactsT]) -> dict[str, Parameter]:
-        """What a spec may set, by name."""
+        """The parameters that a spec may set, by name."""
         return entry.parameters
 
     def build(self, text: str, *args: Any, **kwargs: Any) -> Any:
-        """Make the component: parameters of the spec and keyword arguments together, both checked.  The type of the
-        result is that of the kind: a module for a norm, a data set for data."""
+        """Build the component from the spec's parameters and the keyword arguments, both checked.  The result depends
+        on the kind: a module for a norm, a data set for data."""
         spec = self.parse(text)
         takes = self.parameters(spec.entry)
         for key, value in kwargs.items():
@@ -173,7 +173,7 @@ class Registry(Generic[FactsT]):
             return component(*args, **arguments)
 
     def _arguments(self, spec: Spec[FactsT], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """What the component is called with."""
+        """The keyword arguments for the component."""
         arguments = {**spec.params, **kwargs}
         signature = spec.entry.signature
         unknown = [key for key in kwargs if key in self.supplied and key not in signature.names]
@@ -191,7 +191,7 @@ class Registry(Generic[FactsT]):
                 )
 
     def _check_contract(self, component: object, entry: Entry[FactsT]) -> None:
-        """Refuse a component from outside that cannot work."""
+        """Refuse an external component that violates the contract."""
         if not self.contract.accepts(component):
             raise UsageError(f"{self.kind} '{entry.name}' is not {self.contract}", REMEDY)
 
@@ -201,7 +201,7 @@ class Registry(Generic[FactsT]):
         return sorted(f"{self.package}.{file.stem}" for file in folder.glob("*.py") if not file.name.startswith("_"))
 
     def _registered(self, registration: Registration, module: str, file: str) -> Entry[FactsT]:
-        """The entry of a component whose decorator has been read."""
+        """The entry of a component with a parsed decorator."""
         metadata = describe_registration(self.kind, self.facts_type, registration, file)
         name, attribute, aliases = registration.name, registration.attribute, registration.aliases
         return self._entry(name, module, attribute, lambda: metadata, aliases)
@@ -217,7 +217,7 @@ class Registry(Generic[FactsT]):
         return Entry(self.kind, name, module, attribute, describe, aliases, self.supplied)
 
     def _entry_points(self) -> list[Entry[FactsT]]:
-        """Components that installed packages announce."""
+        """Components from the entry points of installed packages."""
         from importlib.metadata import entry_points  # slow to import
 
         group = f"normbench.{self.package.split('.')[1]}"

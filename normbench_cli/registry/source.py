@@ -1,7 +1,7 @@
-"""Python source read without importing it: where a module's file is, and where a name in it is defined.
+"""Reading Python source without importing it: where a module's file is, and where a name in it is defined.
 
-Importing a component imports torch.  Its name, facts and parameters are needed by commands that must start at once, so
-they are read from the syntax tree.  What this module does not understand raises `Unreadable`; the caller then imports.
+Importing a component imports torch.  Commands that must start quickly need its name, facts and parameters, so these
+are read from the syntax tree.  Source that is not understood raises `Unreadable`; the caller then imports.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ class Unreadable(Exception):
 
 
 class Definition(NamedTuple):
-    """A class, a function or an assigned expression, and the module in whose namespace its names are looked up."""
+    """A class, a function or an assigned expression, and the module whose namespace resolves its names."""
 
     module: str
     node: ast.AST
 
 
 def source_file(module: str) -> Path:
-    """The file of a module.  Only the top-level package is looked up by Python, because looking up a submodule imports
-    its parents."""
+    """The file of a module.  Python's import system finds only the top-level package, because finding a submodule
+    would import its parents."""
     top, *rest = module.split(".")
     try:
         spec = importlib.util.find_spec(top)
@@ -55,7 +55,7 @@ def parse_module(module: str) -> ast.Module:
 
 @lru_cache(maxsize=256)
 def parse_file(file: Path, modified: int) -> ast.Module:  # noqa: ARG001
-    """The syntax tree; `modified` makes a changed file a new one."""
+    """The syntax tree of a file; `modified` invalidates the cache when the file changes."""
     try:
         return ast.parse(file.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError) as error:
@@ -63,7 +63,7 @@ def parse_file(file: Path, modified: int) -> ast.Module:  # noqa: ARG001
 
 
 def find_definition(module: str, name: str, depth: int = 0) -> Definition:
-    """Where a name that a module can use is defined, followed through imports; the name may be dotted (``nn.ELU``)."""
+    """Find the definition of a name in a module, following imports; the name may be dotted (``nn.ELU``)."""
     if depth > 20:
         raise Unreadable(f"imports of {name} go round in a circle")
     head, dot, rest = name.partition(".")
@@ -94,7 +94,7 @@ def find_definition(module: str, name: str, depth: int = 0) -> Definition:
 
 
 def imported_module(module: str, name: str) -> str:
-    """The full name of the module that a module calls `name`."""
+    """The full name of the module that is imported as `name`."""
     for node in parse_module(module).body:
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -108,7 +108,7 @@ def imported_module(module: str, name: str) -> str:
 
 
 def origin_of(node: ast.ImportFrom, module: str) -> str:
-    """The full name of the module that a ``from ... import`` names; dots count from the module's package."""
+    """The full name of the module in a ``from ... import``; leading dots are relative to the module's package."""
     if not node.level:
         return node.module or ""
     is_package = source_file(module).name == "__init__.py"

@@ -1,8 +1,8 @@
-"""The source of components from outside the package: which file, and a digest of its bytes.
+"""The source of external components: which file, and a digest of its bytes.
 
-What counts is the file as this process imported it.  `reload_changed` imports again what has changed since; a plan
-begins with it, so that all cells of a grid are trained with the same source.  normbench's and torch's own components
-have none: their versions are facts of a run's environment.
+The digest is of the file as this process imported it.  `reload_changed` reloads what has changed since; every plan
+calls it first, so that all cells of a grid are trained with the same source.  normbench's and torch's own components
+have no digest: their versions are facts of a run's environment.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Source(NamedTuple):
 
 
 _imported: dict[str, Source] = {}  # by module
-_named_by: dict[str, set[str]] = {}  # a module -> the modules under whose names specs ask for its components
+_named_by: dict[str, set[str]] = {}  # a module -> the modules by whose names specs refer to its components
 
 
 def source_of(entry: Entry[Any]) -> Source | None:
-    """The source of a component as it was imported; None for one of normbench's or torch's, or without a file."""
+    """The source of a component as it was imported; None for normbench's and torch's own, or without a file."""
     if is_own(entry.module):
         return None
     module = defining_module(entry)
@@ -49,7 +49,7 @@ def is_own(module: str) -> bool:
 
 
 def defining_module(entry: Entry[Any]) -> str:
-    """The module that holds the class or function; another may only have imported it."""
+    """The module that defines the class or function, which may be imported from another one."""
     try:
         module = find_definition(entry.module, entry.attribute).module
     except Unreadable:
@@ -68,7 +68,7 @@ def read_source(module: str) -> Source | None:
 
 
 def reload_changed() -> None:
-    """Import again the modules whose files have changed since they were imported."""
+    """Reload the modules whose files have changed since they were imported."""
     for module, known in list(_imported.items()):
         now = read_source(module)
         if now is None or now == known:
@@ -84,7 +84,7 @@ def import_again(module: str) -> None:
     sys.path.insert(0, folder)
     try:
         reload(sys.modules[module])
-    except Exception as error:  # whatever the code of a user does
+    except Exception as error:  # user code may raise anything
         what = f"{module} has changed and cannot be imported again ({first_sentence(error)})"
         raise UsageError(what, "fix the file") from error
     finally:

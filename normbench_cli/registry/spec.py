@@ -1,4 +1,4 @@
-"""The grammar of specs, ``name:key=value,key=value``, the values of parameters, and suggestions for wrong words.
+"""The grammar of specs, ``name:key=value,key=value``, the values of parameters, and suggestions for misspelled names.
 
 A comma inside a value is escaped with a backslash.
 """
@@ -14,13 +14,13 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from normbench_cli.errors import UsageError
 
-MOST_CHOICES, NEAREST_CHOICES = 40, 10  # an error lists so many words; of more than that, the nearest
+MOST_CHOICES, NEAREST_CHOICES = 40, 10  # an error lists all choices, or the nearest if there are more
 
 
 def split_spec(text: str) -> tuple[str, dict[str, str]]:
-    """The name and the unread parameters of ``name:key=value,...`` or ``package.module:Class:key=value,...``."""
+    """The name and raw parameters of ``name:key=value,...`` or ``package.module:Class:key=value,...``."""
     name, _, rest = text.strip().partition(":")
-    if rest and "=" not in rest.split(":", 1)[0]:  # the piece after the colon is a class, not a parameter
+    if rest and "=" not in rest.split(":", 1)[0]:  # the part after the colon is a class, not a parameter
         attribute, _, rest = rest.partition(":")
         name = f"{name}:{attribute}"
     params: dict[str, str] = {}
@@ -43,12 +43,12 @@ def join_spec(name: str, params: Mapping[str, Any]) -> str:
 
 
 def split_commas(text: str) -> list[str]:
-    """The pieces between commas that are not escaped."""
+    """Split at unescaped commas."""
     return re.split(r"(?<!\\),", text)
 
 
 def split_joined(text: str) -> list[str]:
-    """The parts of ``ws+gn:groups=8``.  A plus separates only before a letter, so not in 1e+3."""
+    """Split ``ws+gn:groups=8`` into parts.  A plus separates only before a letter, so not in 1e+3."""
     parts = [""]
     for index, letter in enumerate(text):
         if letter == "+" and text[index + 1 : index + 2].isalpha():
@@ -59,8 +59,8 @@ def split_joined(text: str) -> list[str]:
 
 
 def split_list(text: str) -> list[str]:
-    """The three specs of ``augnorm:phi=1.5,popnorm:kappa=4,remove=none,bn``: a bare ``key=value`` belongs to the spec
-    before it."""
+    """Split ``augnorm:phi=1.5,popnorm:kappa=4,remove=none,bn`` into its three specs: a bare ``key=value`` belongs to
+    the spec before it."""
     specs: list[str] = []
     for piece in split_commas(text):
         is_parameter = "=" in piece.partition(":")[0]
@@ -72,15 +72,15 @@ def split_list(text: str) -> list[str]:
 
 
 def expand(spec: str) -> list[str]:
-    """A spec for each combination of the values that slashes separate, as in ``bim:eps=0.01/0.02,steps=5``."""
+    """One spec for each combination of slash-separated values, as in ``bim:eps=0.01/0.02,steps=5``."""
     name, params = split_spec(spec)
     choices = [text.split("/") for text in params.values()]
     return [join_spec(name, dict(zip(params, chosen, strict=True))) for chosen in product(*choices)]
 
 
 def read_value(text: Any, kind: Any, where: str) -> Any:
-    """The value of a parameter from its text, by its type; `where` names it in messages.  What is not text must be of
-    that type."""
+    """Convert the text of a parameter's value to the parameter's type; `where` names it in messages.  Values that are
+    not text must have that type."""
     if not isinstance(text, str):
         if not is_of_type(text, kind):
             raise UsageError(f"{where} is {text!r}, not {type_name(kind)}", f"give {type_name(kind)}")
@@ -116,7 +116,7 @@ def read_value(text: Any, kind: Any, where: str) -> Any:
 
 
 def is_of_type(value: Any, kind: Any) -> bool:
-    """Whether a value that is not text has a parameter's type; a whole number is a number, and True is neither."""
+    """Whether a value that is not text has a parameter's type; an int is a valid float, and True is neither."""
     if get_origin(kind) in (Union, UnionType):
         return any(is_of_type(value, option) for option in get_args(kind))
     if get_origin(kind) is Literal or isinstance(value, bool):
@@ -125,7 +125,7 @@ def is_of_type(value: Any, kind: Any) -> bool:
 
 
 def type_name(kind: Any) -> str:
-    """A type in words."""
+    """The name of a type for messages."""
     if get_origin(kind) is Literal:
         return f"one of {', '.join(map(str, get_args(kind)))}"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", type(None): "none"}
@@ -142,7 +142,7 @@ def format_value(value: Any) -> str:
 
 
 def suggest(wrong: str, choices: list[str]) -> str:
-    """What to do about a wrong word: the nearest right one, and all choices, or the nearest of many."""
+    """What to do about a wrong name: the nearest valid one, and all choices, or the nearest of many."""
     close = difflib.get_close_matches(wrong, choices, n=1)
     everything = f"choose from {', '.join(choices)}" if choices else "it takes none"
     if len(choices) > MOST_CHOICES:

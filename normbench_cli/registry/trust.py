@@ -1,7 +1,7 @@
-"""Whose words a spec is, and which packages may be imported because of it.
+"""Trust in specs by their origin: which packages a spec may import.
 
-Importing runs code.  A spec that the user has written himself may name any module.  One that was read from a database
-or a file may have been written by anybody: it imports only packages that the user allows by name.
+Importing runs code.  A spec written by the user may name any module.  One read from a database or a file may have been
+written by anyone, so it imports only packages that the user allows by name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class NotAllowed(NormbenchError):
 
 @dataclass(frozen=True)
 class Trust:
-    """packages: what may be imported for a spec; None for anything.  source: where the spec was read."""
+    """packages: what may be imported for a spec; None for anything.  source: where the spec was read from."""
 
     packages: frozenset[str] | None
     source: str = "the configuration"
@@ -31,7 +31,7 @@ class Trust:
         self._check(kind, name, name.partition(":")[0])
 
     def check_component(self, kind: str, name: str, component: object) -> None:
-        """Raise if what a name leads to is defined in a package that is not allowed: ``mypackage:os.system``."""
+        """Raise if a name resolves to something defined in a package that is not allowed: ``mypackage:os.system``."""
         self._check(kind, name, getattr(component, "__module__", None) or name)
 
     def _check(self, kind: str, name: str, module: str) -> None:
@@ -47,19 +47,19 @@ class Trust:
         )
 
 
-USER = Trust(None)  # the user's own words
-NOBODY = Trust(frozenset())  # words of unknown origin
+USER = Trust(None)  # specs written by the user
+NOBODY = Trust(frozenset())  # specs of unknown origin
 
 
 def recorded_in(source: str, allow: str | Iterable[str] = ()) -> Trust:
-    """The trust in what a database or a file says: packages that the user allows, now or earlier by ``--allow``."""
+    """The trust in a database or a file: packages that the user allows, now or earlier by ``--allow``."""
     return Trust(
         frozenset(allowed_packages()) | frozenset(checked([allow] if isinstance(allow, str) else allow)), source
     )
 
 
 def allowed_packages() -> list[str]:
-    """The packages that the user has allowed for good."""
+    """The packages that the user has permanently allowed."""
     try:
         lines = paths.allowed_file().read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
@@ -87,7 +87,7 @@ def allow_packages(packages: Iterable[str]) -> None:
 
 
 def checked(packages: Iterable[str]) -> list[str]:
-    """The names of packages; the module of a spec is not one."""
+    """Check names of packages; the module of a spec is not one."""
     found = list(packages)
     for package in found:
         if not package.isidentifier():

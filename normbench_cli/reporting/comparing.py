@@ -1,6 +1,6 @@
-"""Which groups of a report are the best, which a paired test cannot tell from them, how far all are from a baseline.
+"""The best groups of a report, those not significantly different from them, and differences to a baseline.
 
-Groups are compared with each other where they measure the same: within a column of the table, and on the same data.
+Groups are compared where they measure the same: within a column of the table, and on the same data.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Key = tuple[int, str]  # a group and a metric
 
 @dataclass(frozen=True)
 class Comparisons:
-    """best, ties: the groups with the best mean of a metric, and those that the test does not find different from it.
+    """best, ties: the groups with the best mean of a metric, and those not significantly different from it.
 
-    differences: of a group to its baseline group, with the columns of `statistics.Comparison` and ``p_holm``;
+    differences: of a group to its baseline group, with the fields of `statistics.Comparison` and ``p_holm``;
     baseline: the setting and value of the baseline; limits: what the number of seeds cannot support.
     """
 
@@ -44,7 +44,7 @@ def compare(
     *,
     test: bool,
 ) -> Comparisons:
-    """values: a run's value of each metric; summary: the groups' means."""
+    """values: each run's value of each metric; summary: the groups' means."""
     best = frozenset(best_groups(selection, summary, across))
     wanted = find_baseline(baseline, selection) if baseline else None
     if not test and wanted is None:
@@ -60,7 +60,7 @@ def compare(
 
 
 def best_groups(selection: Selection, summary: pd.DataFrame, across: Sequence[str]) -> Iterator[Key]:
-    """Of each metric that has a better end, the groups with the best mean; a group alone is not the best of any."""
+    """Yield the groups with the best mean of each metric that has a direction; a single group is never the best."""
     means = {(row.group, row.metric): row.mean for row in summary.itertuples() if row.mean == row.mean}
     for metric in dict.fromkeys(summary["metric"]):
         higher = higher_is_better(metric)
@@ -84,7 +84,7 @@ def find_baseline(text: str, selection: Selection) -> tuple[str, Any]:
 
 
 def canonical(setting: str, text: str) -> str:
-    """A spec as it is recorded; the text itself if it is none of this setting."""
+    """Return a spec in its recorded form, or the text itself if it is no spec of this setting."""
     try:
         return REGISTRIES[setting].canonical(text) if setting in REGISTRIES else text
     except UsageError:
@@ -92,7 +92,7 @@ def canonical(setting: str, text: str) -> str:
 
 
 def baseline_groups(selection: Selection, setting: str, value: Any) -> Iterator[tuple[int, int]]:
-    """Each other group, with the group that has the baseline's value and otherwise its own settings."""
+    """Yield each other group with the group that has the baseline's value and otherwise the same settings."""
     for block in selection.blocks([name for name in selection.fields if name != setting]):
         base = [group for group in block if selection.groups.loc[group, setting] == value]
         yield from ((group, base[0]) for group in block if base and group != base[0])

@@ -22,8 +22,8 @@ def curve_points(store: Store, selection: Selection, name: str) -> pd.DataFrame:
     """Columns group (its label), at, unit_of_at (step, epoch or a parameter's name), mean, sd, n: for each group over
     its finished runs.
 
-    A raw series (a value a step) takes precedence over values by epoch.  A metric under an attack or a corruption has
-    neither and goes by the strength of that.
+    A raw series (one value per step) takes precedence over values by epoch.  A metric under an attack or a corruption
+    has neither; it is plotted against the strength.
     """
     finished = selection.finished
     found, unit = by_step(store, finished, name), "step"

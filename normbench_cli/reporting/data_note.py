@@ -1,4 +1,4 @@
-"""Which data the runs of a report used: a note about them, and names that tell two data sets of one name apart."""
+"""The data of a report's runs: a note about them, and distinct names for data sets that share one."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 import pandas as pd
 
-SHOWN = 8  # digits of a digest that tell data sets of one name apart
+SHOWN = 8  # digits of a digest that distinguish data sets of one name
 Data = Mapping[str, Any]
-Details = Mapping[str, Mapping[str, Any]]  # run -> what is recorded of its making
+Details = Mapping[str, Mapping[str, Any]]  # run -> its recorded details
 
 
 def data_note(details: Details) -> list[str]:
     """``Data: digits (1,437 train, 360 test, 10 classes; digest 0123456789abcdef).``; none if no data is recorded."""
-    recorded = dict.fromkeys(in_words(data) for data in data_of(details).values())  # equal ones once
+    recorded = dict.fromkeys(in_words(data) for data in data_of(details).values())  # without duplicates
     return [f"Data: {'; '.join(recorded)}."] if recorded else []
 
 
 def tell_data_apart(details: Details, runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs; where one name stands for several data sets, a part of the digest is added to it, so that no mean is
-    taken over different data.  What comes with a package is one data set, and so is what was not recorded."""
+    """The runs; where one name stands for several data sets, part of the digest is added to it, so that no mean is
+    taken over different data.  Embedded data count as one data set, and so do data that were not recorded."""
     digests = {
         run_id: str(data.get("digest", ""))[:SHOWN]
         for run_id, data in data_of(details).items()
@@ -37,7 +37,7 @@ def tell_data_apart(details: Details, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def data_of(details: Details) -> dict[str, Data]:
-    """Run -> what is recorded of its data, without the runs that recorded none."""
+    """Run -> its recorded data, without the runs that recorded none."""
     found = {run_id: one.get("data") for run_id, one in details.items()}
     return {run_id: data for run_id, data in found.items() if isinstance(data, Mapping)}
 

@@ -1,7 +1,7 @@
-"""What a report consists of, whatever file it becomes: tables, figures and paragraphs under one head.
+"""The content of a report, independent of the file format: tables, figures and paragraphs under one head.
 
-Whoever makes a report fills in a `Document`; each format is one function that writes a `Document`.  Text in it is
-plain: every writer escapes what its own format would read as markup.
+Every report is built as a `Document`; each format is one function that writes a `Document`.  Its text is plain: every
+writer escapes what its own format would read as markup.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 Tone = Literal["", "bad", "good", "doubtful"]
-BOLD, UNDERLINED = "Bold:", "Underlined:"  # begin the notes that say what marked cells mean
+BOLD, UNDERLINED = "Bold:", "Underlined:"  # prefixes of the notes that explain marked cells
 
 
 @dataclass(frozen=True)
 class Cell:
     """A table cell: its text, and what an interactive page does with it.
 
-    value: the number behind the text, by which a column is sorted.  bold: the best of its column or row.  underline: no
-    worse than the best by the table's test.  runs: ids of the runs that the number was computed from.  tone: what color
-    says besides the text.  link: a file beside this one that the text leads to.
+    value: the number behind the text, by which a column is sorted.  bold: the best of its column or row.  underline:
+    not significantly worse than the best.  runs: ids of the runs that the number was computed from.  tone: what color
+    adds to the text.  link: a file beside this one that the text links to.
     """
 
     text: str
@@ -38,9 +38,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under column names, one cell a column.
+    """Rows of cells under column names, one cell per column.
 
-    notes: what a reader must know to read the table.  keys: how many of the first columns name a row.
+    notes: what a reader must know to understand the table.  keys: how many of the first columns name a row.
     """
 
     title: str
@@ -52,7 +52,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot by its kind and the points it shows, one row a point; `reporting.plots` says which columns a kind has.
+    """A plot: its kind and its points, one row per point; `reporting.plots` lists the columns of each kind.
 
     name: the stem of its file.  options: what else the kind takes, such as a metric's name or a logarithmic axis.
     """
@@ -69,7 +69,7 @@ class Figure:
 class Paragraph:
     """Plain text between tables and figures.
 
-    command: to be copied, on a line of its own below the text.
+    command: for copying, on its own line below the text.
     """
 
     text: str
@@ -80,11 +80,11 @@ class Paragraph:
 class Document:
     """A report.
 
-    head: what makes it again: command, date, database, runs, versions, data; in the order shown.
+    head: what reproduces it: command, date, database, runs, versions, data; in the order shown.
     runs: for each run id its settings, environment, status, metrics and the command that repeats it, as JSON values.
-    records: the numbers behind the tables, a mapping a row, as CSV, JSON and parquet write them; without records they
-    write the tables.
-    lead: what it comes to, in one sentence, which people read first; the head then stands at the end.
+    records: the numbers behind the tables, one mapping per row, for CSV, JSON and parquet;
+    without records these formats write the tables.
+    lead: the conclusion in one sentence, shown first; the head then goes to the end.
     """
 
     title: str

@@ -9,12 +9,12 @@ from normbench_cli.store import Store
 from normbench_cli.store.rows import unpack
 from normbench_cli.store.schema import SeriesChunk
 
-TIME = "step_time_ms"  # the series that says how long each step of a training took
+TIME = "step_time_ms"  # the series of training step times
 
 
 def epoch_ends(store: Store, run_id: str) -> pd.DataFrame:
-    """Columns at (the epoch), seconds, steps: how long the run had trained at the end of each epoch, without
-    evaluation.  Of a thinned series, the steps that are kept stand for the others."""
+    """Columns at (the epoch), seconds, steps: training time and steps at the end of each epoch, without evaluation.  In
+    a thinned series, the kept steps represent the others."""
     columns = (SeriesChunk.epoch, SeriesChunk.count, SeriesChunk.data)
     query = select(*columns).where(SeriesChunk.run_id == run_id, SeriesChunk.name == TIME).order_by(SeriesChunk.id)
     chunks = []

@@ -1,4 +1,4 @@
-"""Reports as files: the formats by name, and what becomes of a file that is there already."""
+"""Reports as files: the formats by name, and the handling of files that already exist."""
 
 from __future__ import annotations
 

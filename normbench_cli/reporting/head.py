@@ -1,4 +1,4 @@
-"""The head of a report: what makes it again."""
+"""The head of a report: what is needed to reproduce it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from normbench_cli.store import Store
 from normbench_cli.store.queries import environment_facts
 from normbench_cli.version import __version__
 
-MOST_IDS = 20  # runs that are named one by one
+MOST_IDS = 20  # runs that are listed one by one
 
 
 def make_head(store: Store, runs: pd.DataFrame) -> dict[str, str]:
-    """runs: those that the report counts."""
+    """runs: those that the report is based on."""
     return {
         "command": command(),
         "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
@@ -32,14 +32,14 @@ def make_head(store: Store, runs: pd.DataFrame) -> dict[str, str]:
 
 
 def command() -> str:
-    """The command line; for a report made from Python, that it was."""
+    """The command line, or a note that the report was made from Python."""
     name = Path(sys.argv[0]).name if sys.argv else ""
     called = name in ("normbench", "__main__.py")
     return masked(shlex.join(["normbench", *sys.argv[1:]])) if called else "called from Python"
 
 
 def described_runs(runs: pd.DataFrame) -> str:
-    """How many of each status, when they were started, and which, if they are few."""
+    """How many of each status, when they were started, and their ids if they are few."""
     if runs.empty:
         return "none"
     counts = ", ".join(f"{count} {status}" for status, count in runs["status"].value_counts().items())

@@ -1,4 +1,4 @@
-"""A report as tables that a person reads: which rows in which order, which columns, what each cell says."""
+"""A report as tables for people: rows and their order, columns, and the text of each cell."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from normbench_cli.reporting.report import Report
 from normbench_cli.reporting.spec_names import metric_names, setting_names
 from normbench_cli.reporting.tables import UNFINISHED, heading
 
-MOST_COLUMNS = 8  # of values; a table with more of them than rows is turned
-MOST_NAMED = 5  # rows left out that a note names
+MOST_COLUMNS = 8  # value columns; a table with more, if also more than rows, is transposed
+MOST_NAMED = 5  # left-out rows that a note names
 BESIDE = "not in the mean"
 
 Label = tuple[str, ...]
@@ -26,7 +26,7 @@ Groups = dict[Label, dict[Label, int]]  # a row's label -> a column's label -> t
 
 @dataclass(frozen=True)
 class Layout:
-    """The rows and columns of a report, and the tables made of them."""
+    """The rows and columns of a report, and the tables built from them."""
 
     report: Report
 
@@ -40,13 +40,13 @@ class Layout:
 
     @cached_property
     def settings(self) -> dict[str, dict[Any, str]]:
-        """Each setting's values as they are shown."""
+        """Each setting's values as shown."""
         groups = self.report.groups
         return {field: setting_names(field, groups[field].unique()) for field in self.report.fields}
 
     @cached_property
     def metrics(self) -> dict[str, str]:
-        """Each metric's name as a column is headed."""
+        """Each metric's column heading."""
         shown = metric_names(self.report.metrics)
         return {metric: heading(metric, shown[metric]) for metric in self.report.metrics}
 
@@ -68,7 +68,7 @@ class Layout:
         return dict(sorted(found.items(), key=order, reverse=self.sort.startswith("-"))) if order else found
 
     def _order(self) -> Callable[[tuple[Label, dict[Label, int]]], Any] | None:
-        """The key by which rows are sorted; None if they stay as they are."""
+        """The sort key of the rows; None to keep their order."""
         name = self.sort.removeprefix("-")
         if not name:
             return None
@@ -117,7 +117,7 @@ class Layout:
         return [self._plain(title, fill) for title, fill in kinds]
 
     def _plain(self, title: str, fill: Callable[[int, str], Cell]) -> Table:
-        """A column a metric."""
+        """One column per metric."""
         metrics, beside = self.report.metrics, self._is_unfinished() and not title
         rows = []
         for label, columns in self.rows.items():
@@ -128,7 +128,7 @@ class Layout:
         return Table(title, names, rows, keys=max(1, len(self.report.shown)))
 
     def _pivot(self, metric: str, title: str, fill: Callable[[int, str], Cell]) -> Table:
-        """A column for each value of the settings across; runs that did not finish are counted in the cells."""
+        """One column per value of the `across` settings; unfinished runs are counted in the cells."""
         labels = list(dict.fromkeys(label for columns in self.all_rows.values() for label in columns))
         across = " ".join(self.report.across)
         title = f"{self.metrics[metric]} by {across}" + (f": {title}" if title else "")
@@ -176,7 +176,7 @@ class Layout:
 
 
 def turned(table: Table, corner: str) -> Table:
-    """The table with its columns as rows."""
+    """The transposed table."""
     labels = [" ".join(cell.text for cell in row[: table.keys]) for row in table.rows]
     rows = [
         [Cell(name), *(row[index] for row in table.rows)]

@@ -1,6 +1,6 @@
-"""The paired tests of a report: which groups they cannot tell from the best, and differences to a baseline.
+"""The paired tests of a report: groups not significantly different from the best, and differences to a baseline.
 
-Loads scipy.stats, so only a report that tests imports it.
+Loads scipy.stats, so it is imported only by reports that use tests.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Key = tuple[int, str]  # a group and a metric
 
 
 def paired_values(selection: Selection, values: pd.DataFrame) -> pd.DataFrame:
-    """Columns group, metric, seed, value: of finished runs, and nan for those that diverged.
+    """Columns group, metric, seed, value: of finished runs, nan for diverged ones.
 
-    seed: what pairs two runs, the seed and all settings that a group pools.
+    seed: what two runs are paired by, the seed and all settings that a group pools.
     """
     runs = selection.runs[selection.runs["status"].isin(["finished", "diverged"])]
     seeds = list(runs[["seed", *selection.pooled]].itertuples(index=False, name=None))
@@ -39,26 +39,26 @@ def paired_values(selection: Selection, values: pd.DataFrame) -> pd.DataFrame:
 def tied_groups(
     selection: Selection, paired: pd.DataFrame, across: Sequence[str]
 ) -> tuple[frozenset[Key], tuple[str, ...]]:
-    """The groups that the test does not find different from the best; and why it could not, where it could not."""
+    """The groups not significantly different from the best; and why the test could find no difference, if so."""
     found: list[Key] = []
-    compared_sizes: set[tuple[int, int]] = set()  # how many groups, with how many seeds
+    compared_sizes: set[tuple[int, int]] = set()  # number of groups and of seeds
     for metric, values in paired.dropna().groupby("metric", sort=False):
         higher = higher_is_better(str(metric))
         for block in selection.blocks([*across, "data"]) if higher is not None else []:
             part = values[values["group"].isin(block)]
             runs = part["group"].value_counts()
-            part = part[part["group"].isin(runs[runs > 1].index)]  # a single run is no test
+            part = part[part["group"].isin(runs[runs > 1].index)]  # a single run cannot be tested
             groups = part["group"].nunique()
             if groups > 1:
                 ties = compare_groups(part, higher_is_better=bool(higher)).ties
                 found += [(int(str(group)), str(metric)) for group in ties]
                 compared_sizes.add((groups, int(runs.max())))
-    largest = max(compared_sizes, default=None)  # what holds for the most groups is said once
+    largest = max(compared_sizes, default=None)  # one note, for the most groups
     return frozenset(found), tuple(limit_of_ties(*largest) if largest else ())
 
 
 def limit_of_ties(groups: int, n: int) -> Iterator[str]:
-    """Why no group can be told from the best, where n seeds are too few for that."""
+    """Yield why no group differs significantly from the best, if n seeds are too few for that."""
     pairs = groups * (groups - 1) // 2
     if smallest_p_value(n) * pairs > LEVEL:
         over = f"over the {pairs} pairs of {groups} groups" if pairs > 1 else "of two groups"
@@ -69,7 +69,8 @@ def limit_of_ties(groups: int, n: int) -> Iterator[str]:
 
 
 def baseline_differences(paired: pd.DataFrame, references: Mapping[int, int]) -> dict[Key, dict[str, Any]]:
-    """Each group against its reference; p-values are corrected by Holm over all of them, a metric at a time."""
+    """Compare each group with its reference; p-values are Holm-corrected over all groups, separately for each
+    metric."""
     found: dict[Key, dict[str, Any]] = {}
     for metric, part in paired.groupby("metric", sort=False):
         seeds = by_seed(part)

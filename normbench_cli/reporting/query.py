@@ -1,4 +1,4 @@
-"""What a report is asked for."""
+"""The query that a report answers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class NothingMeasured(NormbenchError):
 
 @dataclass(frozen=True)
 class ReportQuery:
-    """The runs to report (``kind``, ``tag``, ``where``) and what to show of them.
+    """The runs to report (``kind``, ``tag``, ``where``) and what to show.
 
     metrics: names of metrics, a few usual ones by default; by: settings to group by, by default those that vary;
     across: settings whose values become columns; baseline: the value, or ``setting=value``, to compare the others with;
-    test: underline what a paired test cannot tell from the best, by default with a baseline or across settings;
+    test: underline what is not significantly different from the best, by default with a baseline or across settings;
     sort: a metric or a setting, descending with a minus; limit: the most rows, 0 for all;
-    details: read everything that is recorded of each run, for a page on which people click through to the runs;
+    details: read everything recorded about each run, for a page that links to the runs;
     where: filters (`store.filter`); at: a point of each run's schedule, ``50%`` or ``epoch 10``, by default its end;
     target: a score, ``test/accuracy=0.9``, for the time until it is reached;
     curves: metrics or raw series to plot over time; plots: kinds of plots, such as ``pareto`` or ``curve:by=seconds``.

@@ -1,4 +1,4 @@
-"""The remarks recorded with runs, as notes of a report: each once, with the runs that it is about."""
+"""The remarks recorded with runs, as notes of a report: each once, with the runs that it concerns."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from normbench_cli.store.thin import one_of
 
-NAMED = 3  # runs that a note names; of more, their number
+NAMED = 3  # a note lists at most this many runs, else their number
 
 
 def remark_notes(details: Mapping[str, Mapping[str, Any]], runs: int) -> list[str]:
-    """details: what is recorded of each run's making, by its id; runs: how many there are, those without included."""
+    """details: the recorded details of each run, by id; runs: how many there are, including those without."""
     about: dict[str, list[str]] = {}
     for run_id, found in details.items():
         said = (*texts(found.get("remarks")), *varying_parameters(found.get("norm_layers")), *thinned(found))
@@ -25,13 +25,13 @@ def texts(remarks: object) -> list[str]:
 
 
 def thinned(found: Mapping[str, Any]) -> list[str]:
-    """That raw series were thinned, by `db thin`."""
+    """A note if raw series were thinned by `db thin`."""
     every = one_of(found)
     return [f"Raw series are thinned to one value of {every}"] if every > 1 else []
 
 
 def varying_parameters(norm_layers: object) -> Iterator[str]:
-    """A sentence for each norm whose layers differ in a parameter."""
+    """A sentence for each norm and parameter in which its layers differ."""
     kinds = [kind for kind in norm_layers if isinstance(kind, dict)] if isinstance(norm_layers, list) else []
     for norm in dict.fromkeys(str(kind.get("norm")) for kind in kinds):
         own = [kind for kind in kinds if str(kind.get("norm")) == norm]

@@ -46,7 +46,7 @@ def profiles_document(report: Report, made: ProfileTable) -> Document:
 
 
 def records(layout: Layout) -> list[dict[str, Any]]:
-    """A row a group and metric, numbers as recorded (accuracy as a fraction)."""
+    """One row per group and metric, numbers as recorded (accuracy as a fraction)."""
     report, found = layout.report, []
     groups, known = report.groups.to_dict("index"), layout.cells
     for group in layout.groups:
@@ -62,7 +62,7 @@ def records(layout: Layout) -> list[dict[str, Any]]:
 
 
 def difference_columns(report: Report, group: int, metric: str) -> dict[str, Any]:
-    """The difference to the baseline, where there is one."""
+    """The difference to the baseline, if there is one."""
     if report.comparisons.baseline is None:
         return {}
     found = report.comparisons.differences.get((group, metric), {})
@@ -70,12 +70,12 @@ def difference_columns(report: Report, group: int, metric: str) -> dict[str, Any
 
 
 def plain(value: Any) -> Any:
-    """A setting as a value that every format has; columns of text and numbers alike do not mix."""
+    """A setting as a type that every format supports: a number, None or text."""
     return value if isinstance(value, int | float) or value is None else format_value(value)
 
 
 def to_json(report: Report) -> dict[str, Any]:
-    """``{"rows": [...]}``: a row a group with its fields, its numbers of runs, and the statistics of each metric."""
+    """``{"rows": [...]}``: one row per group with its fields, run counts, and the statistics of each metric."""
     if report.profiles is not None:
         return {"rows": report.profiles.rows}
     layout = Layout(report)

@@ -1,4 +1,4 @@
-"""A report: the runs that were asked for, grouped, with what the groups measured."""
+"""A report: the selected runs in groups, with what the groups measured."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ DEFAULT_METRICS = (
 
 @dataclass(frozen=True)
 class Report:
-    """A row a group in ``groups``, a row a group and metric in ``summary``.
+    """One row per group in ``groups``, one per group and metric in ``summary``.
 
     fields: the settings of every group; shown: those that name the rows; across: those whose values are columns;
     comparisons: best groups, ties and differences; curves: points by metric name; figures: the plots;
-    head: what makes the report again; details: what is recorded of each run, where asked for;
-    damage: what was left out because it is damaged, which the notes say too; targets: times to a target, if asked for;
-    profiles: what a report of profiles shows in place of the groups.
+    head: what reproduces the report; details: everything recorded about each run, if requested;
+    damage: what was left out as damaged, also in the notes; targets: times to a target, if requested;
+    profiles: what a report of profiles shows instead of the groups.
     """
 
     fields: list[str]
@@ -159,7 +159,7 @@ def report_of_runs(store: Store, query: ReportQuery) -> Report:
 def read_targets(
     store: Store, selection: Selection, query: ReportQuery, baseline: tuple[str, Any] | None
 ) -> TimesToTarget | None:
-    """The times to the target that is asked for."""
+    """Return the times to the query's target, if it has one."""
     if not query.target:
         return None
     target = parse_target(query.target)
@@ -168,7 +168,7 @@ def read_targets(
 
 
 def read_values(store: Store, selection: Selection, metrics: Sequence[str], point: SchedulePoint) -> pd.DataFrame:
-    """The finished runs' values at a point of their schedule; an error if none has a metric that was asked for."""
+    """The finished runs' values at a point of their schedule; raise if none has a requested metric."""
     finished = selection.finished["id"].tolist()
     curve = not point.is_end
     values = metrics_frame(store, finished, metrics or DEFAULT_METRICS, curve=curve)
@@ -186,7 +186,7 @@ def read_values(store: Store, selection: Selection, metrics: Sequence[str], poin
 
 
 def make_notes(selection: Selection, summary: pd.DataFrame, point: SchedulePoint) -> list[str]:
-    """What a reader must know to read the table."""
+    """What a reader must know to understand the table."""
     notes = []
     if (summary["n"] > 1).any():
         over = " and ".join(["seed", *selection.pooled])

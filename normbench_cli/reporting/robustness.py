@@ -13,14 +13,15 @@ from normbench_cli.store import Store
 from normbench_cli.store.metric_names import MetricName, parse_metric
 from normbench_cli.store.queries import metrics_frame
 
-WITHOUT_EFFECT = {"keep": 1.0}  # of parameters that have none elsewhere than at 0: the share of channels kept
+WITHOUT_EFFECT = {"keep": 1.0}  # parameters without effect at another value than 0: the share of channels kept
 
 
 def by_strength(store: Store, runs: pd.DataFrame, name: str) -> tuple[pd.DataFrame, str]:
     """Columns group, at, value; and the parameter that `at` holds.
 
     The points are the metric `name` under its own condition, such as `bim`, and under all conditions that differ from
-    it in one parameter.  The clean score is where a disturbance has no effect: at 0, or where all channels are kept.
+    it in one parameter.  The clean score is placed where the disturbance has no effect: at 0, or where all channels are
+    kept.
     """
     wanted = parse_metric(name)
     component, fixed = split_spec(wanted.condition)

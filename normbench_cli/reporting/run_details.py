@@ -1,4 +1,4 @@
-"""What a report that people click through says of each run: settings, environment, metrics, curves, the command."""
+"""What an interactive report shows for each run: settings, environment, metrics, curves, the command."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from normbench_cli.store.reading import fetch_run
 from normbench_cli.store.reservations import IN_LIMIT
 from normbench_cli.store.schema import Run
 
-MAX_POINTS = 60  # of a curve, which is drawn as wide as a thumb
+MAX_POINTS = 60  # of a curve, which is drawn as a thumbnail
 MAX_CURVES = 12
 
 
@@ -40,7 +40,7 @@ def run_details(store: Store, run_ids: Sequence[str]) -> dict[str, dict[str, Any
 
 
 def read_runs(store: Store, run_ids: Sequence[str]) -> Iterator[Run]:
-    """The runs; one of which a value is damaged is left out, as in the tables."""
+    """The runs; those with a damaged value are left out, as in the tables."""
     left = iter(run_ids)
     with store.reading() as session:
         while some := list(islice(left, IN_LIMIT)):
@@ -73,19 +73,19 @@ def facts_of(run: Run) -> dict[str, Any]:
 
 
 def command_of(kind: str, config: Mapping[str, Any], argv: Sequence[str]) -> str:
-    """The command that repeats this run alone, not the grid that it was part of; of other kinds, the one recorded."""
+    """The command that repeats this run alone, not its grid; for kinds other than train, the recorded one."""
     if kind != "train":
         return shlex.join(["normbench", *argv])
     given = {name: config[name] for name in IDENTITY if config.get(name) is not None}
     words = [word for name in (*GRID_FIELDS, "seed") if name in given for word in (f"--{name}", str(given[name]))]
     for name, value in given.items():
         if name not in (*GRID_FIELDS, "seed") and (name, value) != ("folds", 0):  # no folds means no cross-validation
-            words += ["--set", f"{name}={format_value(value)}"]  # also a default: the recipe may say otherwise one day
+            words += ["--set", f"{name}={format_value(value)}"]  # also defaults: a recipe's may change
     return shlex.join(["normbench", "train", *words])
 
 
 def curves_of(values: pd.DataFrame) -> Iterator[tuple[str, list[list[float]]]]:
-    """The curves of more than one epoch, with at most so many points each."""
+    """The curves of more than one epoch, with at most `MAX_POINTS` points each."""
     curves = ((name, part) for name, part in values.groupby("metric", sort=False) if len(part) > 1)
     for name, part in islice(curves, MAX_CURVES):
         every = -(-len(part) // MAX_POINTS)

@@ -1,4 +1,4 @@
-"""Which runs a report counts, and how they are grouped."""
+"""The runs that a report is based on, and their groups."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SHOWN_BY_DEFAULT = [name for name in GRID_FIELDS if name != "objective"]
 class Selection:
     """The runs with their group, and the groups.
 
-    fields: the settings of every group; shown: those of them that tell the groups apart, the columns of the table;
+    fields: the settings of every group; shown: those that distinguish the groups, the columns of the table;
     varying: the settings that differ between runs, the seed aside; across: those whose values are columns;
-    details: what is recorded of each run's making.
+    details: the recorded details of each run.
     """
 
     runs: pd.DataFrame
@@ -41,7 +41,7 @@ class Selection:
 
     @property
     def finished(self) -> pd.DataFrame:
-        """The finished runs: only their values enter a mean."""
+        """The finished runs: only their values count in a mean."""
         return self.runs[self.runs["status"] == "finished"]
 
     @property
@@ -51,13 +51,13 @@ class Selection:
 
     @property
     def common(self) -> list[str]:
-        """Settings that all runs share and no table column shows."""
+        """Settings that all runs share and that no table column shows."""
         known = [name for name in GRID_FIELDS if name not in self.varying and self.runs[name].iloc[0] is not None]
         alike = [name for name in known if name not in self.fields]
         return [name for name in self.fields if name not in (*self.shown, *self.across)] + alike
 
     def blocks(self, fields: Sequence[str]) -> list[list[int]]:
-        """The groups that agree in these settings, where they have them."""
+        """The groups that agree in these settings, as far as they have them."""
         fields = [name for name in fields if name in self.fields]
         if not fields:
             return [self.groups.index.tolist()]

@@ -1,6 +1,6 @@
-"""How specs are written beside each other: a parameter in which they differ is written out, at its default too.
+"""Specs shown side by side: a parameter in which they differ is written out, even at its default.
 
-Recorded specs leave defaults out, so `augnorm` beside `augnorm:phi=1.2` would hide what is compared; it is shown as
+Recorded specs leave defaults out, so `augnorm` beside `augnorm:phi=1.2` would hide the difference; it is shown as
 `augnorm:phi=1.5`.
 """
 
@@ -21,7 +21,7 @@ Parts = list[tuple[str, dict[str, str]]]  # name and parameters of each joined c
 
 
 def setting_names(field: str, values: Iterable[Any]) -> dict[Any, str]:
-    """A setting's values as a table shows them beside each other."""
+    """A setting's values as shown side by side in a table."""
     texts = {value: format_value(value) for value in values}
     if field in REGISTRIES:
         specs = spec_names(set(texts.values()), REGISTRIES[field])
@@ -30,7 +30,7 @@ def setting_names(field: str, values: Iterable[Any]) -> dict[Any, str]:
 
 
 def metric_names(names: Iterable[str]) -> dict[str, str]:
-    """Metrics as a table shows them: `test/accuracy@bim:eps=0.03` beside `test/accuracy@bim:eps=0.01`."""
+    """Metrics as shown in a table: `test/accuracy@bim:eps=0.03` beside `test/accuracy@bim:eps=0.01`."""
     parsed = {name: parse_metric(name) for name in names}
     shown = spec_names({metric.condition for metric in parsed.values() if metric.condition}, ATTACKS)
     return {
@@ -73,7 +73,7 @@ def written(
 
 
 def default_of(name: str, key: str, registry: Registry[Any]) -> str | None:
-    """A parameter's default as text; None if it has none, or one that stands for something to be found."""
+    """A parameter's default as text; None if it has none, or if the default is None."""
     entry = registry.entries.get(name)
     if entry is None:
         return None

@@ -1,4 +1,4 @@
-"""The sweep of a profile as a document: a table with a row for each value and norm, and plots of how the cost grows."""
+"""The sweep of a profile as a document: a table with one row per value and norm, and plots of the growing cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INTERVAL = "Ratios: median over rounds, 95 % bootstrap interval."
 
 
 def sweep_document(results: Sequence[Row], environment: Mapping[str, Any]) -> Document:
-    """results: rows of a profile, which say what was swept (`sweep`), its value (`at`) and the `series`."""
+    """results: rows of a profile, with the swept setting (`sweep`), its value (`at`) and the `series`."""
     blocks: list[Table | Figure] = []
     for title, rows in by_series(results).items():
         blocks += [sweep_table(title, rows), *sweep_figures(title, rows)]
@@ -46,7 +46,7 @@ def torch_version(environment: Mapping[str, Any]) -> str:
 
 
 def by_series(results: Sequence[Row]) -> dict[str, list[Row]]:
-    """The rows of each series, by its name and what is not as usual: layer Nx64x32x32 bfloat16."""
+    """The rows of each series, by its name and its unusual settings: layer Nx64x32x32 bfloat16."""
     found: dict[str, list[Row]] = {}
     for row in results:
         kind = "model" if "model" in row else "layer"
@@ -56,7 +56,7 @@ def by_series(results: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def sweep_table(title: str, rows: Sequence[Row]) -> Table:
-    """A row for each value and norm."""
+    """One row per value and norm."""
     lines: dict[tuple[int, str], dict[str, Cell]] = {}
     name = str(rows[0]["sweep"])
     for row in rows:
@@ -77,7 +77,7 @@ def place_of(column: str) -> int:
 
 
 def cells(row: Row) -> dict[str, Cell]:
-    """What a row of the results adds to the line of its value and norm."""
+    """The cells that a row of the results adds to the line of its value and norm."""
     metric, reference = row["metric"], row["reference"]
     if metric == "step_time_ms":
         return time_cells(row) if row["status"] == "ok" else {"step ms": Cell(str(row["status"]))}
@@ -107,7 +107,7 @@ def time_cells(row: Row) -> dict[str, Cell]:
 
 
 def interval_cell(row: Row, name: str, *, percent: bool = False) -> Cell:
-    """1.23 [1.20, 1.27], or in per cent."""
+    """1.23 [1.20, 1.27], or in percent."""
     if row[name] is None:
         return EMPTY
     factor, digits = (100, 1) if percent else (1, 2)
@@ -120,7 +120,7 @@ def sweep_figures(title: str, rows: Sequence[Row]) -> Iterator[Figure]:
     """The times, and their ratios to the baseline, against the swept value."""
     times = [row for row in rows if row["metric"] == "step_time_ms" and row["status"] == "ok"]
     stem = title.replace(" ", "-")
-    groups = list(dict.fromkeys(row["contender"] for row in times))  # which look the same in both
+    groups = list(dict.fromkeys(row["contender"] for row in times))  # to look the same in both figures
     ratios = [row for row in times if row["reference"] == BASELINE and row["contender"] != BASELINE]
     drawn = [row for row in ratios if row["ratio"] is not None]
     if drawn:

@@ -1,4 +1,4 @@
-"""DataFrame to DataFrame: which runs count, how they are grouped, what the groups measured, and the table as text."""
+"""DataFrame to DataFrame: selecting and grouping runs, summarizing the groups, and numbers as text."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from normbench_cli.reporting.statistics import summarize
 from normbench_cli.store.metric_names import unit_of
 from normbench_cli.store.status import STATUSES, WITH_RESULT
 
-UNFINISHED = tuple(sorted(set(STATUSES) - {"finished"}))  # runs with these are counted beside the mean, not in it
+UNFINISHED = tuple(sorted(set(STATUSES) - {"finished"}))  # runs with these are counted separately, not in the mean
 
 
 def one_per_fingerprint(runs: pd.DataFrame) -> pd.DataFrame:
-    """One run of each fingerprint: the newest with a result, or else the newest.  A repeated run is not a new seed."""
+    """One run per fingerprint: the newest with a result, else the newest.  A repeated run is not a new seed."""
     newest = runs.assign(has_result=runs["status"].isin(WITH_RESULT)).sort_values(
         ["has_result", "started_at"], ascending=False, kind="stable"
     )
@@ -32,7 +32,7 @@ def varying_fields(runs: pd.DataFrame) -> list[str]:
 
 
 def assign_groups(runs: pd.DataFrame, fields: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The runs with a column ``group``, and the groups: their fields, ``n`` finished runs, and a count a status."""
+    """The runs with a column ``group``, and the groups: their fields, ``n`` finished runs, and a count per status."""
     keys = list(runs[list(fields)].itertuples(index=False, name=None)) if fields else [()] * len(runs)
     order = {key: number for number, key in enumerate(sorted(set(keys), key=sort_key))}
     runs = runs.assign(group=[order[key] for key in keys])
@@ -45,7 +45,7 @@ def assign_groups(runs: pd.DataFrame, fields: Sequence[str]) -> tuple[pd.DataFra
 
 
 def sort_key(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Settings that are None first, then numbers by size, then text."""
+    """Sort None first, then numbers by size, then text."""
 
     def rank(value: Any) -> tuple[int, Any]:
         if value is None:
@@ -56,7 +56,7 @@ def sort_key(key: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def summarize_groups(runs: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
-    """A row a group and metric: mean, sd, n, min, max and the 95 % interval over the group's finished runs."""
+    """One row per group and metric: mean, sd, n, min, max and the 95 % interval over the group's finished runs."""
     finished = runs.loc[runs["status"] == "finished", ["id", "group"]]
     joined = finished.merge(values, left_on="id", right_on="run_id")
     rows = [
@@ -68,7 +68,7 @@ def summarize_groups(runs: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
 
 
 def at_fraction(curves: pd.DataFrame, runs: pd.DataFrame, fraction: float) -> pd.DataFrame:
-    """Each run's metrics after a fraction of its schedule: the last value recorded up to then."""
+    """Each run's metrics after a fraction of its schedule: the last value recorded by then."""
     last = curves.groupby("run_id")["epoch"].max()
     planned = pd.to_numeric(runs.set_index("id")["epochs"])
     planned = planned.fillna(last.reindex(planned.index))  # a schedule in steps ends with its last epoch
@@ -78,7 +78,7 @@ def at_fraction(curves: pd.DataFrame, runs: pd.DataFrame, fraction: float) -> pd
 
 
 def heading(metric: str, shown: str = "") -> str:
-    """A metric with the unit it is shown in.  shown: its name beside others."""
+    """A metric with its displayed unit.  shown: its displayed name, if different."""
     name, unit = shown or metric, unit_of(metric)
     if unit == "bytes":
         return f"{name.removesuffix('_bytes')} (MiB)"
@@ -95,14 +95,14 @@ def cell(metric: str, mean: float, sd: float, n: int) -> str:
 
 
 def scale(metric: str, mean: float, sd: float) -> tuple[float, int]:
-    """What a metric is multiplied by to be shown, and its decimals."""
+    """The factor from a metric's recorded to its displayed value, and the decimals."""
     unit = unit_of(metric)
     decimals = {"fraction": 2, "bytes": 1}.get(unit)
     return shown_factor(metric), significant_decimals(mean, sd) if decimals is None else decimals
 
 
 def shown_factor(metric: str) -> float:
-    """Fractions are shown in per cent, bytes in MiB."""
+    """Fractions are shown in percent, bytes in MiB."""
     return {"fraction": 100.0, "bytes": 2.0**-20}.get(unit_of(metric), 1.0)
 
 
@@ -113,7 +113,7 @@ def format_number(value: float, decimals: int) -> str:
 
 
 def significant_decimals(mean: float, sd: float) -> int:
-    """Decimals that show two digits of the sd, or four digits of the mean where there is no sd."""
+    """Decimals that show two digits of the sd, or four digits of the mean without a sd."""
     measure, digits = (sd, 2) if math.isfinite(sd) and sd > 0 else (abs(mean), 4)
     if not math.isfinite(measure) or measure == 0:
         return 4

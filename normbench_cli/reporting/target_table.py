@@ -19,7 +19,7 @@ NOTE = (
 
 
 def target_table(found: TimesToTarget, labels: Mapping[int, str]) -> Table:
-    """A row a group: how many of its runs reached the target, the median steps and seconds, the tests."""
+    """One row per group: how many of its runs reached the target, the median steps and seconds, the tests."""
     columns = ["", "reached", *(f"median {unit}" for unit in UNITS), *(f"p ({unit})" for unit in UNITS)]
     rows = [
         [
@@ -56,7 +56,7 @@ def test_notes(found: TimesToTarget, labels: Mapping[int, str]) -> Iterator[str]
 
 
 def target_figures(found: TimesToTarget, labels: Mapping[int, str]) -> Iterator[Figure]:
-    """Kaplan and Meier's steps, by steps and by seconds."""
+    """Kaplan and Meier's curves, over steps and over seconds."""
     for unit in UNITS:
         rows = [
             {"group": labels[group], "at": at, "share": share, "n": one.runs, "reached": one.reached}
@@ -70,7 +70,7 @@ def target_figures(found: TimesToTarget, labels: Mapping[int, str]) -> Iterator[
 
 
 def target_json(found: TimesToTarget, group: int) -> dict[str, Any]:
-    """What JSON says of a group: a median that was not reached is null."""
+    """A group's entry in JSON; a median that was not reached is null."""
     one = found.groups.get(group)
     if one is None:
         return {}

@@ -1,4 +1,4 @@
-"""Time to a target: after how many steps and seconds a run's curve reaches a score; censored where it does not."""
+"""Time to a target: after how many steps and seconds a run's curve reaches a score; censored if it does not."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 Unit = Literal["steps", "seconds"]
 UNITS: tuple[Unit, ...] = ("steps", "seconds")
-Times = Mapping[Hashable, "Time"]  # of the runs of a group, by what pairs them
+Times = Mapping[Hashable, "Time"]  # of a group's runs, by the key that pairs them
 
 
 @dataclass(frozen=True)
 class Target:
-    """A score of a metric; a loss is to fall to it, an accuracy to rise."""
+    """A score of a metric; a loss has to fall to it, an accuracy to rise."""
 
     metric: str
     value: float
@@ -49,7 +49,7 @@ class Target:
 
 @dataclass(frozen=True)
 class TargetGroup:
-    """times: of the group's runs, by unit.  p: against the reference, after Holm's correction; nan for itself."""
+    """times: of the group's runs, by unit.  tests: against the reference, after Holm's correction; empty for itself."""
 
     times: Mapping[Unit, Times]
     tests: Mapping[Unit, TimeComparison] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class TargetGroup:
 
 @dataclass(frozen=True)
 class TimesToTarget:
-    """groups: by number.  references: of each group, the one that it is tested against."""
+    """groups: by number.  references: each group's reference in the tests."""
 
     target: Target
     groups: Mapping[int, TargetGroup]
@@ -97,8 +97,8 @@ def times_to(
 ) -> TimesToTarget:
     """The times of every group.
 
-    references: of each group, the baseline that it is tested against.  Without, all pairs are tested, and shown is the
-    test against the fastest group.
+    references: the baseline that each group is tested against.  Without it, all pairs are tested, and the test against
+    the fastest group is shown.
     """
     groups = {group: TargetGroup(times) for group, times in read_times(store, selection, target).items()}
     pairs = list(references.items()) if references else list(combinations(groups, 2))
@@ -141,7 +141,7 @@ def read_times(store: Store, selection: Selection, target: Target) -> dict[int, 
     ends = {unit: float(frame[unit].max()) for unit in UNITS}
     for row in rows:
         for unit in UNITS:
-            # a run that diverged would never have got there, however long the others went on
+            # a diverged run would never have reached it, however long the others ran
             at = max(row[unit], ends[unit]) if row["diverged"] and not row["reached"] else row[unit]
             found.setdefault(row["group"], {}).setdefault(unit, {})[row["key"]] = statistics.Time(at, row["reached"])
     return {group: dict(found[group]) for group in sorted(found)}
@@ -150,7 +150,8 @@ def read_times(store: Store, selection: Selection, target: Target) -> dict[int, 
 def reached_rows(
     store: Store, selection: Selection, runs: pd.DataFrame, scores: pd.DataFrame, target: Target
 ) -> Iterator[dict[str, Any]]:
-    """Of each run: its group, what pairs it, steps and seconds until the target or its end, whether it was reached."""
+    """Yield for each run its group, pairing key, steps and seconds until the target or its end, whether it was
+    reached."""
     by_run = dict(list(scores.groupby("run_id")))
     for row in runs.to_dict("records"):
         ends = epoch_ends(store, row["id"])

@@ -1,6 +1,7 @@
-"""Learning-rate schedules: functions of the training's progress, from 0 to 1, to a factor of the largest rate.
+"""Learning-rate schedules: functions from training progress, 0 to 1, to a fraction of the peak rate.
 
-One schedule a file.  A schedule takes ``progress`` first; its other parameters are set in a spec, ``cosine:stairs=30``.
+One schedule per file.  A schedule takes ``progress`` first; its other parameters are set in a spec,
+``cosine:stairs=30``.
 """
 
 from normbench_cli.registry import SCHEDULES

@@ -6,11 +6,11 @@ from typing import Protocol
 
 
 class Schedule(Protocol):
-    """The learning rate as a fraction of the largest one.
+    """The learning rate as a fraction of the peak rate.
 
-    In a spec a schedule is named as a function whose first parameter is called ``progress``; the spec sets the others.
+    A spec names a function whose first parameter is called ``progress``; the spec sets the others.
     """
 
     def __call__(self, progress: float, /) -> float:
-        """progress: 0 at the first step of the training, towards 1 at the last."""
+        """progress: 0 at the first step of training, approaching 1 at the last."""
         ...

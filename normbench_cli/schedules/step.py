@@ -13,8 +13,8 @@ from normbench_cli.registry.bounds import Positive, Share
 def step(progress: float, at: str = "16/24", of: Positive = 30.0, factor: Share = 0.1) -> float:
     """The rate is multiplied by a factor at each of some points of the training.
 
-    at: the points, separated by slashes; of: the length of the training in the units of `at`, 16/24 of 30 epochs as in
-    POP-Norm; factor: by which the rate is multiplied.
+    at: the points, separated by slashes; of: the length of training in the units of `at`, by default 16/24 of 30 epochs
+    as in POP-Norm; factor: by which the rate is multiplied.
     """
     return factor ** sum(progress >= point / of - 1e-9 for point in read_points(at))
 

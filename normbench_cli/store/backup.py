@@ -25,9 +25,9 @@ def backup_name(path: Path, label: str = "") -> Path:
 
 
 def backup(source: Location, target: Path | None = None, label: str = "") -> Path:
-    """Copy an SQLite database, which may be in use, to a new file; the file's path.
+    """Copy an SQLite database, which may be in use, to a new file; returns its path.
 
-    target: the new file, or a folder for it; label: goes into a name that is chosen here.
+    target: the new file, or a folder for it; label: becomes part of a generated name.
     """
     if source.path is None:
         do = f"use `pg_dump --format=custom --file=normbench.dump` with {source.shown}, and pg_restore"
@@ -54,7 +54,7 @@ def backup(source: Location, target: Path | None = None, label: str = "") -> Pat
 
 
 def failed(error: BaseException, target: Path, source: Path) -> DatabaseError:
-    """What SQLite's error says about the backup."""
+    """Turn an SQLite error into one about the backup."""
     if is_full(error, target):
         missing = max(0, source.stat().st_size - free_bytes(target))
         what = f"the backup {target} cannot be written: {error} (about {missing:,} bytes missing)"
@@ -65,12 +65,12 @@ def failed(error: BaseException, target: Path, source: Path) -> DatabaseError:
 def copy(source: Path, query: str, target: Path) -> None:
     """Copy the database into an empty file."""
     with closing(connect(source, query)) as old, closing(connect(target.absolute())) as new:
-        new.execute("PRAGMA journal_mode = OFF")  # a copy that fails is removed
+        new.execute("PRAGMA journal_mode = OFF")  # no journal needed: a failed copy is removed
         old.backup(new)
 
 
 def create_new_file(unfinished: Path, target: Path) -> None:
-    """Create the empty file that will be the target; an error if there is one already."""
+    """Create the empty file that will become the target; raise if it exists."""
     if target.exists():
         raise DatabaseError(f"{target} exists", NEW_FILE)
     try:
@@ -80,12 +80,12 @@ def create_new_file(unfinished: Path, target: Path) -> None:
 
 
 def rename_new(unfinished: Path, target: Path) -> bool:
-    """Give the whole copy its name, so that a process that is killed leaves no half of one; False if it is taken."""
+    """Rename the complete copy, so that a killed process leaves no partial one; False if the name is taken."""
     try:
         os.link(unfinished, target)
     except FileExistsError:
         return False
-    except OSError:  # this file system has no links
+    except OSError:  # this file system has no hard links
         unfinished.rename(target)
     else:
         unfinished.unlink()

@@ -1,4 +1,4 @@
-"""Whether the database is sound: its file, the rows that refer to others, and every value of every row."""
+"""Checking the integrity of the database: its file, references between rows, and every value of every row."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ MEND_VALUES = (
 
 @dataclass
 class Health:
-    """problems: damage of the file, or values that their columns cannot hold; do: what to do about them.
+    """problems: damage to the file, or values that are invalid for their columns; do: what to do about them.
 
-    zombies: ids of running runs whose process is gone, stale_nights: of nights; orphans: folders without a run;
-    without_checkpoint: finished trainings whose folder is not here; spools: files with records that are not in the
-    database yet; rows: how many, by table.
+    zombies: ids of running runs whose process is gone; stale_nights: the same for nights; orphans: folders without a
+    run; without_checkpoint: finished trainings whose checkpoint is not here; spools: files with records that are not in
+    the database yet; rows: row counts by table.
     """
 
     version: str = HEAD
@@ -65,9 +65,9 @@ class Health:
 
 
 def check_database(store: Store, most_bytes: int | None = None) -> Health:
-    """Examine a database.  This changes nothing, given a store that was opened without ``sweep``.
+    """Check a database.  Read-only if the store was opened without ``sweep``.
 
-    most_bytes: of a larger file only the runs are examined, which is quick.
+    most_bytes: in a larger file only the runs are checked, which is quick.
     """
     health, path = Health(), store.location.path
     small = path is None or most_bytes is None or path.stat().st_size <= most_bytes
@@ -92,12 +92,12 @@ def check_database(store: Store, most_bytes: int | None = None) -> Health:
 
 
 def look_beside(store: Store, health: Health) -> None:
-    """Find what is no damage of the database: processes that are gone, folders without a run, runs without one."""
+    """Find problems other than damage: processes that are gone, folders without a run, runs without a folder."""
     health.zombies = [run.id for run in store.dead_runs()]
     health.stale_nights = [night.id for night in dead_nights(store)]
     with store.reading() as session:
         known, damaged = fetch_each(session, select(Run.id, Run.kind, Run.status, Run.config), RUNS)
-    if not damaged:  # the folder of a damaged run is no orphan
+    if not damaged:  # the folder of a damaged run is not an orphan
         health.orphans = orphans((run.id for run in known), store.location)
     trained = [run for run in known if (run.kind, run.status) == ("train", "finished")]
     health.spools = [f"{spool.what} of run {spool.owner.run} in {spool.path}" for spool in pending(store.location)]
@@ -111,21 +111,21 @@ WHERE m.type = 'table' AND f."table" NOT IN (SELECT name FROM sqlite_master WHER
 
 
 def integrity_problems(path: Path, query: str) -> list[str]:
-    """What is wrong with the pages of a file: what SQLite finds, and references to tables that there are not, by which
-    it does not notice that the text of a table is damaged."""
+    """Problems with the pages of a file: those that SQLite finds, and references to missing tables, which result from a
+    damaged table name that SQLite does not notice."""
     found = ask(path, query, "PRAGMA integrity_check(20)", lambda rows: [text for (text,) in rows if text != "ok"])
     sentence = "table {} refers to a table {}, which is not there"
     return found or ask(path, query, UNKNOWN_TABLES, lambda rows: [sentence.format(*row) for row in rows])
 
 
 def lost_references(path: Path, query: str) -> list[str]:
-    """Rows that refer to missing rows."""
+    """References to missing rows."""
     sentence = "row {1} of {0} points to a row of {2} that is not there"
     return ask(path, query, "PRAGMA foreign_key_check", lambda rows: [sentence.format(*row) for row in rows])
 
 
 def ask(path: Path, query: str, check: str, sentences: Callable[[Iterable[Any]], list[str]]) -> list[str]:
-    """What a check in SQL says.  An error that says nothing about the file, such as a full disk's, is raised."""
+    """Run a check in SQL.  An error that does not mean damage to the file, such as a full disk, is raised."""
     try:
         with closing(connect(path, query)) as connection:
             return sentences(connection.execute(check))
@@ -149,8 +149,7 @@ def table_problems(session: Session, table: Table) -> Iterator[str]:
 
 
 def damaged_rows(session: Session, table: Table) -> Iterator[tuple[int, list[str]]]:
-    """The number of every damaged row, and its problems: first rows in bulk, then one by one where something is
-    wrong."""
+    """The number of every damaged row, and its problems; rows are read in bulk, and one by one if that fails."""
     number, at_once = row_number(table), CHUNKS_AT_ONCE if table is SERIES else ROWS_AT_ONCE
     numbers = row_numbers(session, table)
     for start in range(0, len(numbers), at_once):
@@ -178,7 +177,7 @@ def row_by_itself(session: Session, table: Table, number: int) -> Iterator[tuple
 
 
 def meaning_problems(table: Table, row: AnyRow) -> Iterator[str]:
-    """What is wrong with a row whose values have the right types."""
+    """Problems with a row whose values have the right types."""
     if table is RUNS and (len(row.id) != 8 or set(row.id) - HEX):
         yield f"column id is {shown(row.id)}, not eight digits 0-9a-f"
     if table is SERIES:

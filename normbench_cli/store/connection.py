@@ -1,4 +1,4 @@
-"""SQLAlchemy engines for a location, and what the database's own errors mean."""
+"""SQLAlchemy engines for a location, and translation of the database's own errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from normbench_cli.store.values import read_json
 from normbench_cli.store.versions import single_version
 
 Synchronous = Literal["OFF", "NORMAL", "FULL"]
-# With a write-ahead log a power cut may cost the last rows, never the database.  The test suite sets this to OFF.
+# With a write-ahead log, a power failure may lose the last rows, never the database.  The test suite sets this to OFF.
 SYNCHRONOUS: Synchronous = "NORMAL"
 
 
@@ -37,7 +37,7 @@ def make_engine(location: Location, query: str, synchronous: Synchronous | None 
         for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}")
 
-    # A connection lasts one transaction, so that none is in use when a process forks data loaders or is killed.
+    # A connection lasts one transaction, so none is open when a process forks data loaders or is killed.
     engine = create_engine(
         "sqlite://",
         poolclass=NullPool,
@@ -50,7 +50,7 @@ def make_engine(location: Location, query: str, synchronous: Synchronous | None 
 
 
 def begin(connection: Connection) -> None:
-    """Let a writer take the lock at once: SQLite refuses a reader that turns writer, without waiting."""
+    """Let a writer take the lock immediately: SQLite refuses a reader that becomes a writer, without waiting."""
     writes = connection.get_execution_options().get("writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -87,7 +87,7 @@ def translate_errors(location: Location) -> Iterator[None]:
 
 
 def is_refusal(location: Location, error: Exception) -> bool:
-    """Whether the fault is the row's.  SQLite takes any value: its errors of that kind are damage."""
+    """Whether the row is at fault.  SQLite accepts any value, so its DataErrors mean damage."""
     return isinstance(error, IntegrityError) or (location.path is None and isinstance(error, DataError))
 
 

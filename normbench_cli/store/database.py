@@ -1,4 +1,4 @@
-"""An open database: its transactions, and what keeps them fast and safe.  It knows nothing of runs."""
+"""An open database: its transactions, and what keeps them fast and safe.  Independent of runs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from normbench_cli.store.sqlite_file import hold_open, sync_log
 
 
 class Database:
-    """A database at the newest schema.  `Store.open` checks that it is, and creates or refuses it."""
+    """A database at the newest schema, which `Store.open` ensures."""
 
     def __init__(self, location: Location, synchronous: Synchronous | None = None) -> None:
         """synchronous: when SQLite waits for the disk, by default `connection.SYNCHRONOUS`."""
         self.location = location
-        self.left_out: dict[str, str] = {}  # rows that a query found damaged, by name, and what is wrong with each
-        self._query = location.read_query  # as it is now: a file that disappears later is not made again
+        self.left_out: dict[str, str] = {}  # damaged rows that queries found -> what is wrong with each
+        self._query = location.read_query  # fixed now, so that a file that disappears later is not recreated
         self._synchronous = synchronous
         self._engine = self._new_engine(location)
-        self._impatient: dict[float, Engine] = {}  # engines that wait less for a lock, by seconds
+        self._impatient: dict[float, Engine] = {}  # lock timeout in seconds -> an engine with a shorter one
 
     def _new_engine(self, location: Location) -> Engine:
         return make_engine(location, self._query, self._synchronous)
@@ -50,17 +50,17 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A transaction that sees one state of the database, whatever others write meanwhile."""
+        """A transaction that sees a snapshot of the database, whatever others write meanwhile."""
         with translate_errors(self.location), Session(self._engine, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
     def writing(self, patience: float | None = None, *, alone: bool = False) -> Iterator[Session]:
         """A transaction that may write.  In a file it holds the only write lock from its first statement on; on a
-        server others write other rows meanwhile, unless it is to be `alone`.
+        server, others may write other rows meanwhile, unless `alone`.
 
         patience: seconds to wait for a lock, if fewer than usual.
-        An interrupt waits for its end: a statement that is broken off would keep the lock until its traceback is gone.
+        An interrupt is deferred until its end: an aborted statement would keep the lock as long as its traceback lives.
         """
         engine = self._engine_that_waits(patience).execution_options(writes="alone" if alone else "beside others")
         with (
@@ -88,7 +88,7 @@ class Database:
             yield
 
     def sync(self) -> bool:
-        """Wait until everything recorded so far would survive a power cut; false if it would not."""
+        """Wait until everything recorded so far would survive a power failure; False if that fails."""
         if self.location.path is not None:
             with suppress(OSError):
                 sync_log(self.location.path)

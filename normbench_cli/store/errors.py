@@ -1,4 +1,4 @@
-"""The errors of the store, and what several of them have in common."""
+"""The errors of the store, and remedies that several of them share."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ SEE_CHECK = "`normbench db check` finds all damage and says what to do"
 
 
 class NoDatabase(DatabaseError):
-    """The database does not exist and this command does not create it."""
+    """The database does not exist, and this command does not create it."""
 
 
 class DamagedValue(DatabaseError):
-    """A value in the database is not what its column holds, or cannot be read at all."""
+    """A value in the database is invalid for its column, or cannot be read at all."""
 
 
 class RefusedRow(DatabaseError):
-    """The database cannot have such a row, as of a run that was removed."""
+    """The database refuses a row, such as one of a run that was removed."""
 
 
 class Taken(NormbenchError):
-    """Another process executes the same cell, or has just done so."""
+    """Another process is executing the same cell, or has just done so."""
 
     fingerprint = ""  # of the cell, as it would be recorded now

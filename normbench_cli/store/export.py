@@ -1,6 +1,6 @@
-"""The tables as files that other programs read: parquet or csv, with a manifest; or all of it as one SQLite file.
+"""Export of the tables for other programs: parquet or csv files with a manifest, or everything as one SQLite file.
 
-A file has a row a row; JSON stays text, times are in UTC, and raw series are unpacked to a row a step.
+Each table row becomes one row; JSON stays text, times are in UTC, and raw series are unpacked to one row per step.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from normbench_cli.version import __version__
 MANIFEST = "manifest.json"
 SQLITE = "sqlite"  # the format that `db merge` reads
 SERIES_COLUMNS: Columns = {"run_id": str, "name": str, "step": int, "value": float}
-KEYS = {"runs": "id", "metrics": "run_id"}  # of the tables that --where narrows
+KEYS = {"runs": "id", "metrics": "run_id"}  # run id columns of the tables that --where filters
 TABLES = Base.metadata.tables
 
 
@@ -48,7 +48,7 @@ def parse_format(text: str) -> str:
 
 
 def export(store: Store, folder: Path, form: str, *, series: bool = False, where: Filter | None = None) -> Row:
-    """Write all tables to a new folder, or with ``where`` what belongs to these runs; the manifest.
+    """Write all tables to a new folder, or with ``where`` only the rows of these runs; returns the manifest.
 
     Damaged rows are left out and named by `Store.damage`.  The folder is complete or does not exist.
     """
@@ -58,7 +58,7 @@ def export(store: Store, folder: Path, form: str, *, series: bool = False, where
         if folder.exists():
             raise NormbenchError(f"{folder} exists", "give the name of a new folder")
         unfinished.mkdir(parents=True)
-        if form == SQLITE:  # which says itself what it is
+        if form == SQLITE:  # it needs no manifest
             count = export_database(store, unfinished, run_ids, series=series)
             manifest: Row = {"format": form, "runs": count, "files": {DATABASE: {"rows": count}}}
         else:
@@ -96,19 +96,19 @@ def write_tables(store: Store, folder: Path, form: str, run_ids: list[str] | Non
 
 
 def write_file(path: Path, form: str, columns: Columns, rows: Iterator[tuple[Any, ...]]) -> Row:
-    """Write a file; what the manifest says of it."""
+    """Write a file; returns its entry in the manifest."""
     count = FORMATS[form](path, columns, rows)
     return {"rows": count, "columns": {name: kind.__name__ for name, kind in columns.items()}}
 
 
 def columns_of(table: Table) -> Columns:
-    """Names as messages and --where have them, and Python types."""
+    """Column names, as in messages and --where, and Python types."""
     names = {"state": "status"}
     return {names.get(column.name, column.name): kind_of(column) for column in table.columns}
 
 
 def table_rows(store: Store, session: Session, table: Table, run_ids: list[str] | None) -> Iterator[tuple[Any, ...]]:
-    """The sound rows of a table."""
+    """The undamaged rows of a table."""
     query = select(*table.columns).order_by(table.columns["id"])
     if run_ids is not None and table.name in KEYS:
         key = table.columns[KEYS[table.name]]
@@ -121,7 +121,7 @@ def table_rows(store: Store, session: Session, table: Table, run_ids: list[str] 
     if table is RUNS:
         yield from sound_rows(store, session, query, table)
         return
-    numbers = row_numbers(session, table)  # in parts, so that only a part with damage is read row by row
+    numbers = row_numbers(session, table)  # in batches, so that only a batch with damage is read row by row
     for start in range(0, len(numbers), ROWS_AT_ONCE):
         some = numbers[start : start + ROWS_AT_ONCE]
         part = query.where(row_number(table).between(some[0], some[-1]))

@@ -1,6 +1,6 @@
-"""A new SQLite file with the runs of a database, or some of them: compressed, and merged elsewhere by `db merge`.
+"""Export of a database, or some of its runs, as a compressed SQLite file that `db merge` can merge elsewhere.
 
-Folders of the machine mean nothing elsewhere, so of a recorded path only the last part is kept.
+Folders of this machine mean nothing elsewhere, so only the last part of a recorded path is kept.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NAME = "normbench.db.xz"  # `db merge FOLDER` finds it
 
 
 def export_database(store: Store, folder: Path, run_ids: list[str] | None, *, series: bool) -> int:
-    """Write the file; how many runs are in it.  run_ids: these alone, without nights; None: everything."""
+    """Write the file; returns its number of runs.  run_ids: only these, without nights; None: everything."""
     path, done = folder.absolute() / "normbench.db", Merged(store.location.shown)
     with store.reading() as theirs, Store.open(str(path), sweep=False) as target:
         source = portable(read_contents(theirs))
@@ -42,21 +42,21 @@ def export_database(store: Store, folder: Path, run_ids: list[str] | None, *, se
                 session.execute(delete(SAMPLES))
         store.left_out |= source.left_out | done.left_out
     with closing(connect(path)) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+        connection.execute("PRAGMA journal_mode = DELETE")  # a single file, without a log
         connection.execute("VACUUM")
     compress(path, folder / NAME)
     return len(done.added)
 
 
 def compress(path: Path, compressed: Path) -> None:
-    """Replace a file by its compressed form."""
+    """Compress a file and remove the original."""
     with path.open("rb") as source, lzma.open(compressed, "wb", preset=9) as target:
         shutil.copyfileobj(source, target)
     path.unlink()
 
 
 def decompress(compressed: Path, path: Path) -> Path:
-    """The database that is in a compressed file, as a file of its own."""
+    """Decompress a database into a file of its own."""
     try:
         with lzma.open(compressed) as source, path.open("wb") as target:
             shutil.copyfileobj(source, target)
@@ -68,7 +68,7 @@ def decompress(compressed: Path, path: Path) -> Path:
 
 
 def only(contents: Contents, run_ids: list[str]) -> Contents:
-    """These runs, and their environments."""
+    """Only these runs and their environments."""
     chosen = set(run_ids)
     runs = {one: row for one, row in contents.owners[RUNS.name].items() if row["id"] in chosen}
     used = {row["environment_id"] for row in runs.values()}
@@ -82,7 +82,7 @@ def portable(contents: Contents) -> Contents:
 
 
 def portable_run(row: Row) -> Row:
-    """A run whose command line and data name no folder of the machine."""
+    """Remove folders of this machine from a run's command line and data."""
     details, data = row["details"], row["details"].get("data")
     if isinstance(data, dict) and "source" in data:
         details = {**details, "data": {**data, "source": last_part(data["source"])}}
@@ -90,6 +90,6 @@ def portable_run(row: Row) -> Row:
 
 
 def last_part(text: Any) -> Any:
-    """Of an absolute path its last part; anything else as it is."""
+    """The last part of an absolute path; anything else is unchanged."""
     is_path = isinstance(text, str) and PurePath(text).is_absolute()
     return PurePath(text).name if is_path else text

@@ -1,4 +1,4 @@
-"""What SQLite's errors say about a database file: that it is damaged, that its disk is full, or neither."""
+"""Classification of SQLite's errors about a database file: the file is damaged, its disk is full, or neither."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from normbench_cli.store.errors import CHOOSE_ANOTHER, RESTORE_BACKUP
 
 DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_TRUNCATE}
-NAMES_OF_FULL = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}  # where little space is left
+NAMES_OF_FULL = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}  # if little space is left
 DAMAGED_WORDS = ("malformed", "not a database", "decode to UTF-8")
-# Python fails with the latter where SQLite's own message quotes damaged text
+# Python raises UnicodeDecodeError if SQLite's own message quotes damaged text
 SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
-ENOUGH = 2**20  # bytes for the next rows and SQLite's own files
+ENOUGH = 2**20  # bytes needed for the next rows and SQLite's own files
 
 
 def is_damage(error: BaseException | None) -> bool:
     """Whether the file itself is at fault."""
     if isinstance(error, UnicodeDecodeError):
         return True
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says more precisely what happened
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the extended error code
     return code in DAMAGED or any(words in str(error) for words in DAMAGED_WORDS)
 
 
 def is_full(error: BaseException | None, path: Path) -> bool:
-    """Whether space is missing; with too little of it, SQLite's errors have many names."""
+    """Whether the disk is full, for which SQLite has many errors."""
     code = getattr(error, "sqlite_errorcode", 0)
     if code in FULL or "disk is full" in str(error):
         return True

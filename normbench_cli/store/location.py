@@ -1,4 +1,4 @@
-"""Which database is meant: an SQLite file, or the server that a URL names."""
+"""The location of a database: an SQLite file, or the URL of a server."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from normbench_cli.printable import masked
 from normbench_cli.store.errors import CHOOSE_ANOTHER
 from normbench_cli.store.sqlite_file import BUSY_SECONDS, readonly_query
 
-ROOM = 2**17  # bytes of disk without which a database is only read
+ROOM = 2**17  # free bytes on disk below which a database is read-only
 POSTGRESQL, DRIVER = ("postgresql", "postgres"), "postgresql+psycopg"
 
 
 @dataclass(frozen=True)
 class Location:
-    """A results database: an SQLite file (``path``), or what an SQLAlchemy ``url`` leads to.
+    """A results database: an SQLite file (``path``), or an SQLAlchemy ``url``.
 
     shown: its name in messages, without a password; timeout: seconds to wait for another program's lock.
     """
@@ -36,34 +36,34 @@ class Location:
 
     @property
     def address(self) -> str:
-        """What opens this database from another process or machine.  Has the credentials: never to be printed."""
+        """The path or URL to open this database from elsewhere.  Never print it: it includes the password."""
         return str(self.path) if self.url is None else self.url.render_as_string(hide_password=False)
 
     @property
     def name(self) -> str:
-        """The same however the database was named: from any folder, through any link, with or without a password."""
+        """A unique name, independent of the working folder, links and the password."""
         if self.path is not None or self.url is None:
             return str(self.path.resolve()) if self.path else self.shown
         return masked(str(self.url._replace(password=None)))
 
     @property
     def writable(self) -> bool:
-        """SQLite writes the file and creates others beside it."""
+        """Whether SQLite can write the file and create others beside it."""
         if self.path is None:
             return True
         return not (paths.read_only(self.path) or paths.read_only(self.path.parent) or self._is_cramped())
 
     def _is_cramped(self) -> bool:
-        """Whether the disk lacks the room for the files that SQLite puts beside a database that it may write."""
+        """Whether the disk lacks space for the files that SQLite creates beside a writable database."""
         return self.path is not None and self.path.exists() and free_bytes(self.path) < ROOM
 
     @property
     def read_query(self) -> str:
-        """The URI query with which SQLite reads the file beside its writers; a read-only file allows less."""
+        """The URI query for SQLite to read the file while others write; without write access, another one."""
         return "mode=rw" if self.path is None or self.writable else readonly_query(self.path)
 
     def ensure_writable(self) -> None:
-        """Raise one line if this database cannot be written or created."""
+        """Raise an error if this database cannot be written or created."""
         if self.path is None:
             return
         if self.path.exists() and paths.read_only(self.path):
@@ -79,7 +79,7 @@ class Location:
 
 
 def parse_location(text: str) -> Location:
-    """A path or an SQLAlchemy URL, as given on the command line."""
+    """Parse a path or an SQLAlchemy URL, as given on the command line."""
     if "://" not in text:
         path = paths.expanded(text)
         return Location(str(path), path.absolute())
@@ -98,7 +98,7 @@ def parse_location(text: str) -> Location:
 
 
 def with_driver(url: URL) -> URL:
-    """The URL of a PostgreSQL server with psycopg as its driver; others stay as they are."""
+    """The URL of a PostgreSQL server with psycopg as its driver; other URLs are unchanged."""
     if url.get_backend_name() not in POSTGRESQL:
         return url
     if "@" in f"{url.host}{url.database}":

@@ -1,8 +1,8 @@
-"""Joining databases: what others have recorded is added to this one.
+"""Merging databases: the records of others are added to this one.
 
-Runs keep their ids; a run that is in both has the later state and the measurements of both (`joining`); two runs with
-the same id by chance are told apart (`collisions`).  The result is the same in any order, and merging twice adds
-nothing.  A run that was removed here and is still in the other database comes back.
+Runs keep their ids; a run in both databases gets the later state and the measurements of both (`joining`); two runs
+with the same id by chance are distinguished (`collisions`).  The result does not depend on the order, and merging twice
+adds nothing.  A run that was removed here but is still in the other database is added again.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from normbench_cli.store.schema import HEAD
 from normbench_cli.store.store import Store
 from normbench_cli.store.upgrade import upgrade
 
-DATABASE = "normbench.db"  # in a home
+DATABASE = "normbench.db"  # in a home folder
 
 
 def merge(store: Store, others: Sequence[str], *, with_checkpoints: bool = False) -> list[Merged]:
-    """Add everything that these databases have; all of them, or nothing if one cannot be read.
+    """Add the contents of all these databases, or nothing if one cannot be read.
 
-    others: paths, URLs, or homes.  An older database is upgraded in a copy.  with_checkpoints: also copy the folders of
-    runs that stand beside each database, where it is in a home.
+    others: paths, URLs, or home folders.  An older database is upgraded in a copy.  with_checkpoints: also copy the
+    run folders beside each database that is in a home folder.
     """
     folders: dict[str, str] = {}
     done: list[Merged] = []
@@ -64,7 +64,7 @@ def merge(store: Store, others: Sequence[str], *, with_checkpoints: bool = False
 
 
 def copy_folders(place: Location, source: Contents, merged: Merged) -> list[str]:
-    """Copy the checkpoints of a source's runs that are not here; the ids of these runs."""
+    """Copy the checkpoints of a source's runs that are missing here; returns the ids of these runs."""
     if place.path is None:
         return []
     ids = [row["id"] for row in source.owners["runs"].values()]
@@ -73,7 +73,7 @@ def copy_folders(place: Location, source: Contents, merged: Merged) -> list[str]
 
 
 def home_database(text: str) -> str:
-    """A database, or the one in a home folder."""
+    """The path of a database, perhaps given by its home folder."""
     if "://" in text:
         return text
     path = paths.expanded(text)
@@ -81,12 +81,12 @@ def home_database(text: str) -> str:
         if not path.is_dir():
             return text
         return str(path / (EXPORTED if (path / EXPORTED).exists() else DATABASE))
-    except OSError:  # opening it says what is wrong
+    except OSError:  # opening it reports the error
         return text
 
 
 def whole(text: str, store: Store, stack: ExitStack) -> str:
-    """A database, or of an exported one a decompressed copy, which is removed with the stack."""
+    """The path of a database; for an exported one, that of a decompressed copy, which the stack removes."""
     if not text.endswith(Path(EXPORTED).suffix) or not Path(text).is_file():
         return text
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=".merging-", dir=folder_of(store)))
@@ -94,13 +94,13 @@ def whole(text: str, store: Store, stack: ExitStack) -> str:
 
 
 def folder_of(store: Store) -> Path:
-    """Where the database is, or the home of one on a server."""
+    """The folder of the database; for one on a server, the home folder."""
     return store.location.path.parent if store.location.path else paths.home()
 
 
 @contextmanager
 def opened(place: Location, target: Store) -> Iterator[Store]:
-    """Another database at the newest schema: an older one as an upgraded copy, which is removed again."""
+    """Open another database at the newest schema; an older one as a temporary upgraded copy."""
     version = version_of(place)
     if version is None:
         raise NoDatabase(f"there is no database at {place}", "name a file that normbench has made, or its home")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 SPLITS = ("train", "validation", "test")
-UNITS = {  # by the last part of the name; for other names the suffix says the unit
+UNITS = {  # by the last part of the name; for other names the suffix gives the unit
     "accuracy": "fraction",
     "top5_accuracy": "fraction",
     "worst_group_accuracy": "fraction",
@@ -15,12 +15,12 @@ UNITS = {  # by the last part of the name; for other names the suffix says the u
     "accuracy_sd1": "fraction",
     "accuracy_clip_only": "fraction",
     "corruption_error": "fraction",  # mean error over the five severities of a corruption
-    "mean_corruption_error": "fraction",  # mean of those over the corruptions that corruptions_in_mean counts
+    "mean_corruption_error": "fraction",  # its mean over corruptions, whose number is corruptions_in_mean
     "samples_per_s": "1/s",
     "unconverged": "fraction",
     "damaged_images": "images",
     "limit_fraction": "fraction",
-    "norm_share": "fraction",  # of a step: what is not spent with the norm `none`
+    "norm_share": "fraction",  # of a step's time that the norm `none` would save
 }
 SUFFIXES = {"_ms": "ms", "_bytes": "bytes", "_s": "s"}
 HIGHER_IS_BETTER = ("accuracy", "worst_group_accuracy", "accuracy_clip_only", "samples_per_s", "limit_fraction")
@@ -28,7 +28,7 @@ LOWER_IS_BETTER = (
     *("loss", "objective", "accuracy_drop", "corruption_error", "mean_corruption_error", "unconverged"),
     "norm_share",
 )
-CAUTIONS = {  # by condition: what a score is that was chosen by itself
+CAUTIONS = {  # by condition, for scores whose epoch was chosen by the score itself
     "best": "is the highest test accuracy of any epoch, chosen by the test scores themselves, so it is optimistic; "
     "with validation=0.1, test/accuracy@best_average is that of an epoch chosen by held-out data",
     "curve_best": "is that of the mean curve's best epoch, chosen by the score that it reports, so it is optimistic",
@@ -64,7 +64,7 @@ def unit_of(full: str) -> str:
 
 
 def higher_is_better(full: str) -> bool | None:
-    """Whether more of a metric is better; None if neither more nor less is."""
+    """Whether higher values of a metric are better; None if neither higher nor lower ones are."""
     last = parse_metric(full).name.rpartition("/")[2]
     if last in HIGHER_IS_BETTER:
         return True

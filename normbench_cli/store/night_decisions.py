@@ -1,4 +1,4 @@
-"""What people decided about measurements of nights: recorded, and read again.  Every function is one transaction."""
+"""Recording and reading people's decisions about measurements of nights.  Every function is one transaction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DECISIONS: Table = NightDecision.metadata.tables[NightDecision.__tablename__]
 
 
 def add_decisions(store: Store, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Add decisions, all or none."""
+    """Add all decisions, or none."""
     with store.writing() as session:
         session.execute(insert(NightDecision), [dict(row) for row in rows])
 

@@ -1,4 +1,4 @@
-"""What is written about nights, and how it is read.  Every function is one short transaction."""
+"""Writing and reading nights.  Every function is one short transaction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VALUES: Table = Night.metadata.tables[NightValue.__tablename__]
 
 
 def begin_night(store: Store, suite: str, day: date, revision: str, environment: Mapping[str, Any]) -> str:
-    """Add a night that this process executes, with status running; its new id."""
+    """Add a night that this process executes, with status running; returns its new id."""
     with store.writing() as session:
         night_id, moment = unused_id(session, Night), time_of(session)
         session.execute(
@@ -47,8 +47,8 @@ def begin_night(store: Store, suite: str, day: date, revision: str, environment:
 
 
 def reopen_night(store: Store, night_id: str, stale: Collection[str]) -> None:
-    """Give a night that was killed to this process.  Its re-measurements, and what these cells measured, are deleted:
-    they are measured again."""
+    """Let this process continue a killed night.  Its re-measurements, and the values of these cells, are deleted and
+    will be measured again."""
     with store.writing() as session:
         of_night = NightValue.night_id == night_id
         session.execute(delete(NightValue).where(of_night, NightValue.repeat > 0))
@@ -59,7 +59,7 @@ def reopen_night(store: Store, night_id: str, stale: Collection[str]) -> None:
 
 
 def beat_night(store: Store, night_id: str) -> None:
-    """Show that the process of a night is still at work."""
+    """Record a heartbeat of a night's process."""
     with store.writing() as session:
         session.execute(update(Night).where(Night.id == night_id).values(heartbeat_at=time_of(session)))
 
@@ -75,7 +75,7 @@ def record_cell(
     repeat: int = 0,
     units: Mapping[str, str] | None = None,
 ) -> None:
-    """All that a cell measured, in one transaction: a night that is killed has whole cells.  Also a heartbeat."""
+    """Record all values of a cell in one transaction, so that a killed night has complete cells.  Also a heartbeat."""
     moment = now()
     rows = [
         {
@@ -100,7 +100,7 @@ def record_cell(
 def end_night(
     store: Store, night_id: str, status: str, message: str = "", verdict: Mapping[str, Any] | None = None
 ) -> None:
-    """Set the final status of a night, and what it came to."""
+    """Set the final status and the verdict of a night."""
     if status not in NIGHT_STATUSES:
         raise ValueError(f"a night cannot be {status}")
     with store.writing() as session:
@@ -110,7 +110,7 @@ def end_night(
 
 
 def mark_killed(store: Store, night: AnyRow) -> None:
-    """Mark a running night whose process is gone, unless it was continued since it was read."""
+    """Mark a running night whose process is gone as killed, unless it was continued since it was read."""
     unchanged = (Night.id == night.id, Night.status == "running", Night.heartbeat_at == night.heartbeat_at)
     values = {"status": "killed", "message": "its process disappeared", "finished_at": night.heartbeat_at}
     with store.writing() as session:
@@ -118,7 +118,7 @@ def mark_killed(store: Store, night: AnyRow) -> None:
 
 
 def stop_night(store: Store, night_id: str, message: str) -> None:
-    """Mark a night that its user has stopped: it can be continued like one that was killed."""
+    """Mark a night that the user stopped; it can be continued like a killed one."""
     running = (Night.id == night_id, Night.status == "running")
     with suppress(DatabaseError), store.writing() as session:
         moment = time_of(session)
@@ -127,7 +127,7 @@ def stop_night(store: Store, night_id: str, message: str) -> None:
 
 
 def nights(store: Store, suite: str | None = None) -> list[AnyRow]:
-    """The rows of a suite's nights, or of all, oldest first; damaged ones are left out and named by `Store.damage`."""
+    """The nights of a suite, or all, oldest first; damaged ones are left out and named by `Store.damage`."""
     query = select(*columns_of(Night)).order_by(Night.started_at, Night.id)
     if suite is not None:
         query = query.where(Night.suite == suite)
@@ -138,7 +138,7 @@ def nights(store: Store, suite: str | None = None) -> list[AnyRow]:
 
 
 def night_values(store: Store, suite: str | None = None) -> list[AnyRow]:
-    """What the nights of a suite measured, or all nights, in the order in which it was recorded."""
+    """The values measured by the nights of a suite, or by all nights, in recording order."""
     query = select(*columns_of(NightValue)).order_by(NightValue.id)
     if suite is not None:
         query = query.where(NightValue.night_id.in_(select(Night.id).where(Night.suite == suite)))
@@ -149,7 +149,7 @@ def night_values(store: Store, suite: str | None = None) -> list[AnyRow]:
 
 
 def environments(store: Store, numbers: Collection[int]) -> dict[int, dict[str, Any]]:
-    """The facts of these environments, by their numbers."""
+    """The facts of these environments, by number."""
     query = select(Environment.id, Environment.facts).where(Environment.id.in_(sorted(numbers)))
     table = Environment.metadata.tables[Environment.__tablename__]
     with store.reading() as session:
@@ -159,5 +159,5 @@ def environments(store: Store, numbers: Collection[int]) -> dict[int, dict[str, 
 
 
 def columns_of(table: type[Night] | type[NightValue]) -> list[InstrumentedAttribute[Any]]:
-    """Its columns, called as its attributes are."""
+    """The columns of a table, labeled with its attribute names."""
     return [getattr(table, attribute.key) for attribute in table.__mapper__.column_attrs]

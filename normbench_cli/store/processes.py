@@ -1,4 +1,4 @@
-"""The process of a run: which one it is, and whether it still exists."""
+"""The process of a run: its identity, and whether it still exists."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from normbench_cli.store.reading import AnyRow
     from normbench_cli.store.schema import Run
 
-GRACE = timedelta(seconds=5)  # a run with a heartbeat this recent is not examined
-SILENCE = timedelta(minutes=20)  # a process on another host cannot be seen: it counts as gone after this much silence
+GRACE = timedelta(seconds=5)  # a run with a more recent heartbeat counts as alive
+SILENCE = timedelta(minutes=20)  # processes on other hosts cannot be seen: gone after so long without heartbeat
 
 
 class Process(TypedDict):
@@ -33,16 +33,16 @@ def this_process() -> Process:
 
 
 def start_of(process: psutil.Process) -> float:
-    """When a process began, in seconds: on Linux since the machine was booted.  The time of day that its beginning is
-    said to have changes whenever the clock is set, as after a suspended machine wakes up."""
+    """The start time of a process in seconds, on Linux since boot, because the reported time of day changes whenever
+    the clock is set, as when a suspended machine wakes up."""
     import psutil
 
-    booted = psutil.boot_time() if psutil.LINUX else 0.0  # asked first: older psutils compute create_time from it
+    booted = psutil.boot_time() if psutil.LINUX else 0.0  # must come first: older psutils compute create_time from it
     return float(process.create_time() - booted)
 
 
 def is_gone(run: AnyRow | Run, moment: datetime, grace: timedelta = GRACE, up: timedelta = timedelta.max) -> bool:
-    """Whether the process of a running run has disappeared.  up: a database that was down has heard nobody before."""
+    """Whether the process of a running run is gone.  up: the database's uptime; it received no heartbeats before."""
     silent: timedelta = min(moment - run.heartbeat_at, up)
     if run.host != socket.gethostname():
         return silent > SILENCE
@@ -56,12 +56,12 @@ def since_boot() -> timedelta:
 
 
 def is_alive(pid: int, started: float) -> bool:
-    """Whether the process exists; a later process that reuses its id does not count, and no damaged id does."""
+    """Whether the process exists; another process that reuses its id does not count, nor does a damaged id."""
     import psutil
 
     try:
         process = psutil.Process(pid)
-        starts = start_of(process), process.create_time()  # which earlier versions recorded
+        starts = start_of(process), process.create_time()  # the latter was recorded by earlier versions
         return any(abs(start - started) < 1 for start in starts) and process.status() != psutil.STATUS_ZOMBIE
     except psutil.AccessDenied:
         return True

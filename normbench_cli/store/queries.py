@@ -25,7 +25,7 @@ from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
 from normbench_cli.store.store import Store
 
 COLUMNS = (Run.id, Run.kind, Run.fingerprint, Run.status, Run.message, Run.started_at, Run.finished_at)
-EDITABLE = (Run.tag, Run.note)  # may change after the run; its config keeps what they were
+EDITABLE = (Run.tag, Run.note)  # may change after the run; its config keeps the original values
 CHUNK = (SeriesChunk.first_step, SeriesChunk.count, SeriesChunk.data, SeriesChunk.thinned)
 NAME = (Metric.split, Metric.name, Metric.condition)
 
@@ -38,7 +38,7 @@ def runs_frame(
     tag: str | None = None,
     where: Filter | None = None,
 ) -> pd.DataFrame:
-    """A row a run, newest first; a column a setting, with its default where an older run did not record it.
+    """One row per run, newest first; one column per setting, with its default where an older run did not record it.
 
     The column ``config`` has the settings as recorded.  Damaged runs are left out and named by `Store.damage`.
     """
@@ -50,7 +50,7 @@ def runs_frame(
     names = [column.key for column in (*COLUMNS, *EDITABLE)]
     records = [settings(row.kind, row.config) | dict(zip((*names, "config"), row, strict=True)) for row in rows]
     columns = list(dict.fromkeys([*names, *FIELDS, *(name for record in records for name in record)]))
-    # dtype=object keeps values as they are: pandas would turn None and 20 into nan and 20.0
+    # dtype=object preserves values: pandas would turn None and 20 into nan and 20.0
     values = [[record.get(name) for name in columns] for record in records]
     frame = pd.DataFrame(values, columns=columns, dtype=object)
     if where:
@@ -59,7 +59,7 @@ def runs_frame(
 
 
 def details_of(store: Store, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Run -> what is recorded of its making."""
+    """Run -> its recorded details."""
     found: dict[str, dict[str, Any]] = {}
     with store.reading() as session:
         for start in range(0, len(run_ids), IN_LIMIT):
@@ -71,7 +71,7 @@ def details_of(store: Store, run_ids: Sequence[str]) -> dict[str, dict[str, Any]
 
 
 def read_runs(store: Store, query: AnySelect) -> list[AnyRow]:
-    """The runs that are sound, newest first."""
+    """The undamaged runs, newest first."""
     with store.reading() as session:
         rows, problems = fetch_each(session, query, RUNS)
     if problems and not rows:
@@ -82,7 +82,7 @@ def read_runs(store: Store, query: AnySelect) -> list[AnyRow]:
 
 
 def settings(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """A run's settings as values that can be compared."""
+    """A run's settings as comparable values."""
     plain = {
         name: json.dumps(value, sort_keys=True) if isinstance(value, list | dict) else value
         for name, value in config.items()
@@ -91,7 +91,7 @@ def settings(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_metrics(store: Store, frame: pd.DataFrame, where: Filter) -> pd.DataFrame:
-    """The runs with a column for each metric that a filter compares: the last value, or None."""
+    """Add a column for each metric that a filter compares: the last value, or None."""
     values = metrics_frame(store, None, where.metrics)
     columns = {}
     for name, place in where.metrics.items():
@@ -105,7 +105,7 @@ def with_metrics(store: Store, frame: pd.DataFrame, where: Filter) -> pd.DataFra
 
 
 def recorded_metrics(store: Store) -> list[str]:
-    """The names of all metrics of the database."""
+    """The names of all metrics in the database."""
     with store.reading() as session:
         return sorted(str(MetricName(*row)) for row in session.execute(select(*NAME).distinct()))
 
@@ -115,7 +115,7 @@ def metrics_frame(
 ) -> pd.DataFrame:
     """Columns run_id, metric, epoch, value: each run's last value of each metric, or (``curve``) each epoch's.
 
-    A run with a damaged row is left out as a whole, or an earlier value would pass for its last one.
+    A run with a damaged row is left out completely; otherwise an earlier value might count as its last one.
     """
     names = None if names is None else list(names)
     query = metrics_query(run_ids if run_ids is None or len(run_ids) <= IN_LIMIT else None, names, curve)
@@ -147,7 +147,7 @@ def metrics_query(run_ids: Sequence[str] | None, names: Sequence[str] | None, cu
 
 
 def sound_ids(session: Session) -> list[str]:
-    """The ids of all runs that can be read."""
+    """The ids of all readable runs."""
     return [run_id for (run_id,) in fetch_each(session, select(Run.id), RUNS)[0]]
 
 
@@ -166,7 +166,7 @@ def is_named(full: str) -> Any:
 
 
 def environment_facts(store: Store, run_ids: Sequence[str]) -> list[dict[str, Any]]:
-    """The facts of the environments in which these runs were made, each environment once."""
+    """The facts of the environments of these runs, without duplicates."""
     wanted = set(run_ids)
     with store.reading() as session:
         used = {number for run_id, number in session.execute(select(Run.id, Run.environment_id)) if run_id in wanted}
@@ -182,9 +182,9 @@ def series_names(store: Store, run_id: str) -> list[str]:
 
 
 def series(store: Store, run_id: str, name: str) -> pd.Series:
-    """A raw series of a run, its chunks joined; the index is the step, from 0, and has gaps where it was thinned.
+    """A raw series of a run, with its chunks joined; the index is the step, from 0, with gaps where it was thinned.
 
-    Its length is checked before anything is unpacked.
+    The length is checked before anything is unpacked.
     """
     chunk = (SeriesChunk.run_id == run_id, SeriesChunk.name == name)
     query = select(*CHUNK).where(*chunk).order_by(SeriesChunk.id)
@@ -201,7 +201,7 @@ def series(store: Store, run_id: str, name: str) -> pd.Series:
 
 @contextmanager
 def naming(what: str) -> Iterator[None]:
-    """Say whose value is damaged."""
+    """Name the damaged item in errors about damaged values."""
     try:
         yield
     except DamagedValue as error:

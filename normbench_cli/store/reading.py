@@ -1,7 +1,7 @@
-"""Reading rows of which any value may be damaged.
+"""Reading rows in which any value may be damaged.
 
-`fetch` refuses a value that its column cannot hold.  `fetch_each` then goes on row by row, so that damage costs no more
-than the rows it is in, and says in words what is wrong with those.
+`fetch` refuses a value that is invalid for its column.  `fetch_each` then continues row by row, so that only the
+damaged rows are lost, and describes their damage.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DAMAGE = ("malformed", "not a database", "decode to UTF-8", "too big", "corrupt"
 
 
 def fetch(session: Session, query: AnySelect, at_once: int = ROWS_AT_ONCE) -> Iterator[AnyRow]:
-    """The rows of a query.  A `DamagedValue` if a value is not what its column holds."""
+    """The rows of a query.  Raises `DamagedValue` if a value is invalid for its column."""
     columns = list(query.selected_columns)
     try:
         for rows in session.execute(query, execution_options={"yield_per": at_once}).partitions():
@@ -54,8 +54,8 @@ def damage_in(error: DBAPIError) -> str | None:
 
 
 def fetch_each(session: Session, query: AnySelect, table: Table) -> tuple[list[AnyRow], dict[str, str]]:
-    """The rows of a query over a table that are sound, in no order if some are not; and what is wrong with the others:
-    the name of a row -> a sentence."""
+    """The undamaged rows of a query over a table, unordered if others are damaged; and the damage of the others, row
+    name -> sentence."""
     try:
         return list(fetch(session, query)), {}
     except DamagedValue:
@@ -76,12 +76,12 @@ def has_row_numbers(session: Session) -> bool:
 
 
 def row_number(table: Table) -> ColumnElement[int]:
-    """SQLite's own number of a row, whatever the primary key."""
+    """SQLite's rowid, whatever the primary key."""
     return literal_column(f"{table.name}.rowid")
 
 
 def row_numbers(session: Session, table: Table) -> list[int]:
-    """The numbers of all rows that can be found: in the table's pages or an index's, from either end to the damage."""
+    """The rowids of all rows that can be found, reading the table or an index from both ends up to the damage."""
     raw: Any = session.connection().connection.dbapi_connection
     found: set[int] = set()
     errors: list[Exception] = []
@@ -98,7 +98,7 @@ def row_numbers(session: Session, table: Table) -> list[int]:
 
 
 def row_name(session: Session, table: Table, number: int) -> str:
-    """How messages call a row: a run by its id if that can be read, any other by its number, with its run's id."""
+    """The name of a row in messages: a run's id if it is readable; otherwise the row's number, with its run's id."""
     key = table.columns.get("run_id", table.columns["id"])
     where = f"row {number} of {table.name}"
     try:
@@ -111,7 +111,7 @@ def row_name(session: Session, table: Table, number: int) -> str:
 
 
 def row_problems(session: Session, table: Table, number: int) -> list[str]:
-    """What is wrong with a row, a sentence for each column."""
+    """The damage of a row, a sentence for each column."""
     return column_problems(session, table, row_number(table) == number) or ["cannot be read as a whole"]
 
 
@@ -127,7 +127,7 @@ def column_problems(session: Session, table: Table, where: ColumnElement[bool]) 
 
 
 def fetch_run(session: Session, run_id: str) -> Run:
-    """A run with its environment; an error that names every damaged column."""
+    """Fetch a run with its environment; raises an error that names every damaged column."""
     problems = column_problems(session, RUNS, Run.id == run_id)
     if not problems:
         environment_id = session.scalar(select(Run.environment_id).where(Run.id == run_id))
@@ -137,7 +137,7 @@ def fetch_run(session: Session, run_id: str) -> Run:
     if not problems:
         try:
             return session.scalars(select(Run).where(Run.id == run_id)).one()
-        except SQLAlchemyError as error:  # found a moment ago by other pages of the file
+        except SQLAlchemyError as error:  # damage in pages that the checks above did not read
             problems = [str(error).partition("\n")[0]]
     do = f"remove it with `normbench runs rm {run_id} --force`, or see `normbench db check`"
     raise DamagedValue(f"run {run_id}: {'; '.join(problems)}", do)

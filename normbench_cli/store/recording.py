@@ -1,4 +1,4 @@
-"""What runs write while they are executed: measurements, details, signs of life, how they ended."""
+"""Writing records of running runs: measurements, details, heartbeats, final status."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from normbench_cli.store.status import STATUSES
 
 log = logging.getLogger(__name__)
 
-TASK = "task"  # the key in a run's details of the task by which a worker executes it
+TASK = "task"  # key in a run's details: the launcher task that executes it
 
 
 class Recording(Database):
     """A database to which runs write.  Every write is one short transaction.
 
-    While it cannot be written, what this process's own runs write is kept in a spool file (`recorder`); about any other
-    run it is an error.
+    While it cannot be written, the records of this process's own runs are kept in a spool file (`recorder`); writing
+    about any other run is an error.
     """
 
     def __init__(self, location: Location, synchronous: Synchronous | None = None) -> None:
         super().__init__(location, synchronous)
-        self.recorders: dict[str, Recorder] = {}  # of the runs that this process executes, by id
-        self.labels: dict[str, Any] = {}  # details that every run gets which this process begins or continues
+        self.recorders: dict[str, Recorder] = {}  # by the id of the run that this process executes
+        self.labels: dict[str, Any] = {}  # added to the details of every run that this process begins or continues
 
     def close(self) -> None:
         self.flush()
@@ -41,7 +41,7 @@ class Recording(Database):
     def follow(
         self, run_id: str, fingerprint: str, process: Process, metrics: Mapping[str, float] | None = None
     ) -> None:
-        """From here on a run belongs to this process.  metrics: what it has measured before."""
+        """Register a run as executed by this process.  metrics: its earlier measurements."""
         self.recorders[run_id] = Recorder(self, run_id, fingerprint, process, metrics or {})
 
     def record(
@@ -53,23 +53,23 @@ class Recording(Database):
         step: int | None = None,
         series: Mapping[str, Iterable[float]] | None = None,
     ) -> None:
-        """Add metrics by their full names, and chunks of raw series that end at ``step``; also a heartbeat."""
+        """Add metrics by full name, and chunks of raw series that end at ``step``; also a heartbeat."""
         self.record_all(run_id, [Measurements(metrics, epoch, step, series or {})])
 
     def record_all(self, run_id: str, records: Iterable[RecordLike]) -> None:
-        """Add many records in one transaction: all of them are written, or none."""
+        """Add many records in one transaction."""
         self.write(measured(run_id, records))
 
     def add_details(self, run_id: str, details: Mapping[str, Any]) -> None:
-        """Add to what is recorded of a run's making; a key that is already there is replaced."""
+        """Update the details of a run; existing keys are replaced."""
         self.write(Write(run_id, details=details))
 
     def add_remark(self, run_id: str, remark: str) -> None:
-        """Add a sentence to the remarks on a run, once."""
+        """Add a sentence to the remarks on a run, unless it is there."""
         self.write(Write(run_id, remark=remark))
 
     def write(self, write: Write) -> None:
-        """Add to a run.  What a run of this process adds is kept while the database cannot be written."""
+        """Write to a run.  While the database cannot be written, writes of this process's runs are kept."""
         recorder = self.recorders.get(write.run_id)
         if recorder is None:
             with self.writing() as session:
@@ -79,34 +79,34 @@ class Recording(Database):
             self._leave(recorder)
 
     def heartbeat(self, run_id: str) -> None:
-        """Show that a running run's process is still at work."""
+        """Record a heartbeat of a running run."""
         if run_id in self.recorders:
             self.recorders[run_id].beat()
         else:
             self.write(Write(run_id))
 
     def flush(self) -> None:
-        """Try again to write what is waiting."""
+        """Retry pending writes."""
         for recorder in list(self.recorders.values()):
             recorder.flush()
             self._leave(recorder)
 
     def _leave(self, recorder: Recorder) -> None:
-        """A run that has ended does not belong to this process any more, unless something of it is still waiting."""
+        """Unregister a run that has ended, unless it has pending writes."""
         if recorder.ended and not recorder.waits:
             self.recorders.pop(recorder.run_id, None)
 
     def lost(self, run_id: str) -> str:
-        """What could be written neither to the database nor to a spool file, in a sentence; or nothing."""
+        """A sentence about what could be written neither to the database nor to a spool file; or empty."""
         recorder = self.recorders.get(run_id)
         return recorder.lost if recorder else ""
 
     def sync(self) -> bool:
-        """Wait until everything recorded so far would survive a power cut; false if it would not."""
+        """Wait until everything recorded so far would survive a power failure; False if that fails."""
         return all(recorder.durable for recorder in self.recorders.values()) and super().sync()
 
     def replay(self, patience: float | None = None, run_id: str | None = None) -> None:
-        """Record what processes that are gone have left in spool files, and say so."""
+        """Record the spool files of dead processes, and report it."""
         for line in replay(self, patience, run_id):
             log.warning(printable(line))
 
@@ -114,4 +114,4 @@ class Recording(Database):
         """Set the final status of a run."""
         if status not in STATUSES:
             raise ValueError(f"a run cannot be {status}")
-        self.write(Write(run_id, status=status, message=message.replace("\0", " ")))  # no text of a server has \0
+        self.write(Write(run_id, status=status, message=message.replace("\0", " ")))  # PostgreSQL text has no \0

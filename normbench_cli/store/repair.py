@@ -1,4 +1,4 @@
-"""Repairs a database, after a backup: what can be known is put right, what cannot is removed and named.
+"""Repairing a database, after a backup: damage is fixed where possible; other damaged rows are removed and reported.
 
 A finished run that can be read is never removed.
 """
@@ -25,8 +25,8 @@ from normbench_cli.store.store import Store
 
 @dataclass
 class Repaired:
-    """done: a sentence for everything that was repaired; lost: for everything that could not be kept; backup: the
-    database as it was before; health: how it is now."""
+    """done: a sentence for every repair; lost: for everything that was lost; backup: the database before the repair;
+    health: its state now."""
 
     health: Health
     done: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Repaired:
 
 
 def repair(location: str | None = None) -> Repaired:
-    """Repair a database file.  Of one with damaged pages a new one is made, so no run may be at work then."""
+    """Repair a database file.  One with damaged pages is replaced by a new file, so no run may be active then."""
     with Store.open(location, create=False, sweep=False) as store:
         path = store.location.path
         if path is None:
@@ -62,8 +62,8 @@ def repair(location: str | None = None) -> Repaired:
 
 
 def replace_file(store: Store, path: Path, repaired: Repaired) -> tuple[Path, Counter[str]]:
-    """Put a new file with the readable rows in the place of a damaged one; where the damaged one is now, and the runs
-    that have lost measurements."""
+    """Replace a damaged file by a new one with the readable rows; returns the new path of the damaged one, and how many
+    measurements each run has lost."""
     if alive := at_work(store):
         raise DatabaseError(f"the database {path} has damaged pages, and {alive[0]} is at work", "wait for its end")
     new = backup_name(path, "salvaged-")
@@ -86,7 +86,7 @@ def replace_file(store: Store, path: Path, repaired: Repaired) -> tuple[Path, Co
 
 
 def end_stale(store: Store) -> Iterator[str]:
-    """Mark the runs and nights whose process is gone."""
+    """Mark the runs and nights whose process is gone as ended."""
     dead, nights = store.dead_runs(), dead_nights(store)
     store.mark_interrupted(dead)
     with store.writing() as session:

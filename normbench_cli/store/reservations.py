@@ -1,7 +1,7 @@
 """Reservations: processes on any machines share the cells of a grid, and each cell is executed by one of them.
 
-A cell is reserved by the row of its run: running, with a process that gives signs of life.  A run that reserves its
-cell begins in a transaction in which nobody else can do so, and which ends with a `Taken` error if somebody has.
+A cell is reserved by the row of its run: running, with recent heartbeats.  A run reserves its cell in an exclusive
+transaction, which raises `Taken` if another process has the cell.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ PROCESS = (Run.id, Run.host, Run.pid, Run.process_started, Run.heartbeat_at)
 
 
 def reserve(session: Session, fingerprint: str, known: str, own: str = "") -> None:
-    """Let the transaction be the only one that reserves a cell.  A `Taken` error if another process was faster.
+    """Reserve a cell exclusively in this transaction.  Raises `Taken` if another process was faster.
 
-    known: the run of this cell that the caller wants to make again; empty if there is none.  own: one that the caller
+    known: the run of this cell that the caller wants to repeat; empty if there is none.  own: the run that the caller
     continues.
     """
     lock_name(session, f"cell {fingerprint}")
@@ -33,7 +33,7 @@ def reserve(session: Session, fingerprint: str, known: str, own: str = "") -> No
 
 
 def ensure_free(session: Session, fingerprint: str, known: str, own: str = "") -> None:
-    """A `Taken` error if another process has the cell."""
+    """Raise `Taken` if another process has the cell."""
     if other := reservations(session, {fingerprint: known}, own).get(fingerprint):
         where = f" by process {other.pid} on {other.host}" if other.status == "running" else ""
         error = Taken(f"run {other.id} of the same cell is {other.status}{where}", "it is not run twice")
@@ -42,10 +42,9 @@ def ensure_free(session: Session, fingerprint: str, known: str, own: str = "") -
 
 
 def reservations(session: Session, cells: Mapping[str, str], own: str = "") -> dict[str, AnyRow]:
-    """What others do or have done since the caller looked: fingerprint -> the run that has the cell.
+    """Cells that other processes have, or have finished since the caller looked: fingerprint -> the run.
 
-    cells: fingerprint -> the run that the caller knows and would make again, or nothing.  own: a run that does not
-    count.
+    cells: fingerprint -> the run that the caller knows and would repeat, or empty.  own: a run to ignore.
     """
     runs: dict[str, list[AnyRow]] = {}
     time = clock(session)
@@ -63,8 +62,10 @@ def reservations(session: Session, cells: Mapping[str, str], own: str = "") -> d
 
 
 def holder_of(time: Clock, runs: Sequence[AnyRow], known: str) -> AnyRow | None:
-    """The run that keeps others from executing its cell: a newer result, a run that goes on, a newer failure; none if
-    the cell is free.  runs: of one cell, oldest first."""
+    """The run that occupies a cell: a newer result, a live run, or a newer failure; None if the cell is free.
+
+    runs: of one cell, oldest first.
+    """
     results = [run for run in runs if run.status in WITH_RESULT]
     if results and results[-1].id != known:
         return results[-1]

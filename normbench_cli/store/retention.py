@@ -1,4 +1,4 @@
-"""Which runs are old, and which of them are worth keeping."""
+"""Finding old runs, and those worth keeping."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from normbench_cli.store.rows import now
 from normbench_cli.store.store import Store
 
 DAYS = {"h": 1 / 24, "d": 1, "w": 7, "y": 365}
-LABELS = ("tag", "note", "seed")  # runs that differ in nothing else repeat the same cell
+LABELS = ("tag", "note", "seed")  # runs that differ only in these repeat the same cell
 
 
 def parse_age(text: str) -> timedelta:
-    """``90d`` -> 90 days; hours, weeks and years too."""
+    """Parse ``90d`` as 90 days; also hours, weeks and years."""
     found = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)([hdwy])", text.strip().lower(), re.ASCII)
     if not found:
         raise UsageError(f"--older-than {text} is not an age", "write 90d, 12h, 6w or 1y")
@@ -34,7 +34,7 @@ def parse_age(text: str) -> timedelta:
 
 
 def old_runs(store: Store, age: timedelta, where: Filter | None = None, moment: datetime | None = None) -> pd.DataFrame:
-    """The runs that ended longer ago than this, oldest first; a running run has not ended."""
+    """The runs that ended longer ago than this, oldest first, without those still running."""
     runs = runs_frame(store, where=where)
     before = (moment or now()) - age
     ended = [run.finished_at or run.started_at for run in runs.itertuples()]
@@ -43,10 +43,10 @@ def old_runs(store: Store, age: timedelta, where: Filter | None = None, moment: 
 
 
 def best_runs(store: Store, metric: str) -> set[str]:
-    """The finished run of each cell with the best last value of a metric, of all recorded runs.
+    """Of all recorded runs, the finished run of each cell with the best last value of a metric.
 
-    A cell is all runs whose settings differ in nothing but seed, tag and note.  Of a cell in which no run has the
-    metric, such as a profile's, it is the newest run.
+    A cell is the set of runs whose settings differ only in seed, tag and note.  If no run of a cell has the metric, as
+    with profiles, the newest one is taken.
     """
     higher = higher_is_better(metric)
     if higher is None:
@@ -67,12 +67,12 @@ def cell_of(kind: str, config: Mapping[str, Any]) -> str:
 
 
 def matters(setting: str) -> bool:
-    """Whether another value gives another result; a setting of another version may."""
+    """Whether a setting affects the result; unknown settings of other versions may."""
     return setting not in FIELDS or bool(FIELDS[setting].metadata.get("identity", True))
 
 
 def best_of(ids: Iterable[str], last: Mapping[str, float], higher: bool) -> str:
-    """The newest of the best."""
+    """The best run; on a tie, the newest."""
     measured = [run_id for run_id in ids if run_id in last]
     if not measured:
         return next(iter(ids))

@@ -1,4 +1,4 @@
-"""From what a run yields to table rows: a row a metric value, a row a packed chunk of a raw series."""
+"""Converting a run's records to table rows: one per metric value, and one per packed chunk of a raw series."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MOST_VALUES = 2**24  # of a series: 64 MiB
 
 
 class RecordLike(Protocol):
-    """What the store reads of a record, such as the engine's: metrics by full name, and raw series that end at `step`.
+    """The interface of records, such as the engine's: metrics by full name, and raw series that end at `step`.
 
-    An epoch of None means the whole run, a step of None that the training step does not matter.
+    An epoch of None means the whole run; a step of None, that the training step is irrelevant.
     """
 
     @property
@@ -37,7 +37,7 @@ class RecordLike(Protocol):
 
 @dataclass(frozen=True)
 class Measurements:
-    """A record made of its parts."""
+    """A plain record."""
 
     metrics: Mapping[str, float]
     epoch: int | None = None
@@ -70,7 +70,7 @@ def metric_rows(run_id: str, metrics: Mapping[str, float], epoch: int | None, st
 
 
 def series_row(run_id: str, name: str, values: Iterable[float], epoch: int | None, step: int | None) -> Row:
-    """A chunk of a raw series whose last value belongs to `step`; the values are kept as float32."""
+    """A chunk of a raw series whose last value belongs to `step`; values are stored as float32."""
     count, data = pack(values)
     return {
         "run_id": run_id,
@@ -83,7 +83,7 @@ def series_row(run_id: str, name: str, values: Iterable[float], epoch: int | Non
 
 
 def pack(values: Iterable[float]) -> tuple[int, bytes]:
-    """Numbers -> how many there are, and zlib-compressed little-endian float32 bytes."""
+    """Pack numbers; returns their count, and zlib-compressed little-endian float32 bytes."""
     floats = array.array("f", (float(value) for value in values))
     if sys.byteorder == "big":
         floats.byteswap()
@@ -91,11 +91,11 @@ def pack(values: Iterable[float]) -> tuple[int, bytes]:
 
 
 def unpack(data: bytes, count: int | None = None) -> array.array[float]:
-    """The inverse of `pack`; an error if these are not `count` numbers.  Never makes more than MOST_VALUES of them."""
+    """The inverse of `pack`; raises if these are not `count` numbers.  Never unpacks more than MOST_VALUES."""
     unzip, most = zlib.decompressobj(), MOST_VALUES if count is None else count
     check_length(most)
     try:
-        content = unzip.decompress(data, 4 * most + 1)  # one byte too many shows that there are more
+        content = unzip.decompress(data, 4 * most + 1)  # one byte more detects excess data
     except zlib.error as error:
         raise DamagedValue(f"it cannot be unpacked ({error})") from error
     if len(content) > 4 * most:
@@ -112,23 +112,23 @@ def unpack(data: bytes, count: int | None = None) -> array.array[float]:
 
 
 def kept_count(count: int, thinned: int | None) -> int:
-    """How many of so many values are kept, if one of each `thinned` consecutive ones is."""
+    """How many of `count` values are kept if one of each `thinned` consecutive ones is."""
     return count if thinned is None else -(-count // max(1, thinned))
 
 
 def kept_places(count: int, thinned: int | None) -> Sequence[int]:
-    """Where the kept values stand among the measured ones: in the middle of their blocks; the last may be short."""
+    """The indices of the kept values among the measured ones: the middles of blocks, of which the last may be short."""
     if thinned is None:
         return range(count)
     return [(start + min(start + thinned, count) - 1) // 2 for start in range(0, count, max(1, thinned))]
 
 
 def check_length(count: int) -> None:
-    """Whether a series may be so long; raised before anything of that length is made."""
+    """Raise if a series would be too long, before memory for it is allocated."""
     if not 0 <= count <= MOST_VALUES:
         raise DamagedValue(f"it has {count:,} values, and {MOST_VALUES:,} are the most that is read")
 
 
 def facts_hash(facts: Mapping[str, Any]) -> str:
-    """Equal facts, in any order, give equal hashes."""
+    """A hash of facts that does not depend on their order."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The folders of runs in the home, beside their rows: which have no run, which runs have none; copying them."""
+"""The folders of runs in the home folder: folders without a run, runs without a folder, copying and renaming."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def folders() -> dict[str, Path]:
     runs = paths.home() / "runs"
     try:
         found = sorted(runs.iterdir()) if runs.is_dir() else []
-    except OSError:  # `doctor` says what is wrong with the home
+    except OSError:  # `doctor` reports problems with the home folder
         found = []
     return {folder.name: folder for folder in found if folder.is_dir() and ID.fullmatch(folder.name)}
 
 
 def orphans(run_ids: Iterable[str], location: Location) -> list[str]:
-    """Ids of folders whose run is in no database that keeps runs here: this one, the home's, that of NORMBENCH_DB.
+    """Ids of folders whose run is in no database that uses this home folder: this one, the default, NORMBENCH_DB.
 
-    None is named while one of these cannot be read.
+    Empty if one of these cannot be read.
     """
     known = set(run_ids)
     for text in dict.fromkeys((str(paths.home() / "normbench.db"), paths.database())):
@@ -38,7 +38,7 @@ def orphans(run_ids: Iterable[str], location: Location) -> list[str]:
         if place.name != location.name and (place.path is None or place.path.exists()):
             try:
                 known |= ids_in(place)
-            except Exception:  # whatever keeps it from being read: its runs are not known
+            except Exception:  # for any reason it cannot be read, its runs are unknown
                 return []
     return [run_id for run_id in folders() if run_id not in known]
 
@@ -54,13 +54,13 @@ def ids_in(place: Location) -> set[str]:
 
 
 def without_checkpoint(trained: Iterable[str]) -> list[str]:
-    """Which of these finished trainings cannot be scored or loaded, because their checkpoint is not here."""
+    """The finished trainings that cannot be scored or loaded because their checkpoint is not here."""
     have = {run_id for run_id, folder in folders().items() if next(folder.glob(CHECKPOINTS), None)}
     return [run_id for run_id in trained if run_id not in have]
 
 
 def set_aside(run_ids: Iterable[str]) -> Path:
-    """Move folders out of the way, to ``orphaned/`` in the home, where a person may look at them and remove them."""
+    """Move folders to ``orphaned/`` in the home folder, where a person can inspect and remove them."""
     aside = paths.home() / "orphaned"
     try:
         aside.mkdir(exist_ok=True)
@@ -74,9 +74,9 @@ def set_aside(run_ids: Iterable[str]) -> Path:
 
 
 def copy_folder(source: Path, run_id: str) -> bool:
-    """Copy the files of a run's folder that the run's own folder lacks; whether there were any.
+    """Copy the files from a source folder that the run's own folder lacks; returns whether there were any.
 
-    A checkpoint is named after its step, and the newest counts.
+    A checkpoint is named after its step, and the newest one counts.
     """
     target = paths.run_folder(run_id)
     missing = [file for file in sorted(source.glob("*")) if file.is_file() and not (target / file.name).exists()]
@@ -93,13 +93,13 @@ def copy_folder(source: Path, run_id: str) -> bool:
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Whole or not at all."""
+    """Copy a file atomically."""
     with source.open("rb") as content:
         disk.write_whole(target, partial(shutil.copyfileobj, content))
 
 
 def rename_folders(moved: Mapping[str, str]) -> None:
-    """The folders of runs that have got other ids."""
+    """Rename the folders of runs whose ids have changed."""
     there = {old: paths.run_folder(old) for old in moved if paths.run_folder(old).is_dir()}
     between = {old: folder.rename(folder.with_name(f"{old}.moving")) for old, folder in there.items()}
     for old, folder in between.items():

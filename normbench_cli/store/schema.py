@@ -30,7 +30,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 from normbench_cli.store.errors import DamagedValue
 
 HEAD = "0004"
-VERSION_TABLE = "normbench_schema_version"  # Alembic's default name may belong to another program
+VERSION_TABLE = "normbench_schema_version"  # Alembic's default name may be used by another program
 
 RowId = BigInteger().with_variant(Integer, "sqlite")
 
@@ -52,7 +52,7 @@ class NanFloat(TypeDecorator[float]):
 
 
 class JsonObject(TypeDecorator[dict[str, Any]]):
-    """A JSON object.  NULL, in rows older than the column, is an empty one."""
+    """A JSON object.  NULL, in rows older than the column, means an empty one."""
 
     impl = JSON
     cache_ok = True
@@ -74,7 +74,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return None if value is None else value.replace(tzinfo=UTC)
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
-        """What SQLAlchemy does, with an error of ours for what is not a time."""
+        """SQLAlchemy's processor, with our own error for values that are not times."""
         process = super().result_processor(dialect, coltype)
         assert process is not None
 
@@ -89,7 +89,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 class Base(DeclarativeBase):
     metadata = MetaData(
-        naming_convention={  # a migration can only change a constraint that has a name
+        naming_convention={  # migrations can only change named constraints
             "ix": "ix_%(table_name)s_%(column_0_N_name)s",
             "uq": "uq_%(table_name)s_%(column_0_name)s",
             "fk": "fk_%(table_name)s_%(column_0_name)s",
@@ -109,10 +109,10 @@ class Environment(Base):
 
 
 class Run(Base):
-    """One run: what it was asked to do, its status, and the process that executes it.
+    """One run: its settings, its status, and the process that executes it.
 
-    The settings with columns of their own are also in ``config``, as recorded when the run began; tag and note may
-    change later.
+    Settings with columns of their own are also in ``config``, as recorded when the run began; tag and note may change
+    later.
     """
 
     __tablename__ = "runs"
@@ -139,7 +139,7 @@ class Run(Base):
     pid: Mapped[int]
     process_started: Mapped[float] = mapped_column(Double)  # process ids are reused
     environment_id: Mapped[int] = mapped_column(ForeignKey("environments.id"), index=True)
-    details: Mapped[dict[str, Any]] = mapped_column(JsonObject, nullable=True)  # what the run was made of
+    details: Mapped[dict[str, Any]] = mapped_column(JsonObject, nullable=True)  # data, sources, remarks, ...
 
     environment: Mapped[Environment] = relationship(lazy="joined", innerjoin=True)
 
@@ -163,9 +163,10 @@ class Metric(Base):
 
 
 class SeriesChunk(Base):
-    """A chunk of a raw series, such as the time of every step of an epoch; `rows.pack` makes its data.
+    """A chunk of a raw series, such as the time of every step of an epoch; `rows.pack` encodes its data.
 
-    Of a thinned chunk (`thin`), ``data`` has the middle value of each ``thinned`` consecutive ones; ``count`` stays.
+    In a thinned chunk (`thin`), ``data`` has the middle one of each ``thinned`` consecutive values; ``count`` is
+    unchanged.
     """
 
     __tablename__ = "samples"
@@ -176,13 +177,13 @@ class SeriesChunk(Base):
     name: Mapped[str] = mapped_column(String(200))
     epoch: Mapped[int | None]
     first_step: Mapped[int]
-    count: Mapped[int]  # of the values that were measured
+    count: Mapped[int]  # of measured values
     data: Mapped[bytes] = mapped_column(LargeBinary)
     thinned: Mapped[int | None]  # NULL: every value is kept
 
 
 class Night(Base):
-    """One execution of a nightly suite; `verdict` is what it came to."""
+    """One execution of a nightly suite; `verdict` is its result."""
 
     __tablename__ = "nights"
 
@@ -191,7 +192,7 @@ class Night(Base):
     day: Mapped[str] = mapped_column(String(10))  # the local date on which it began, 2026-01-31
     status: Mapped[str] = mapped_column("state", String(20))  # one of NIGHT_STATUSES
     message: Mapped[str] = mapped_column(Text)
-    revision: Mapped[str] = mapped_column(String(64))  # of the code; empty outside of a checkout
+    revision: Mapped[str] = mapped_column(String(64))  # of the code; empty outside a checkout
     verdict: Mapped[dict[str, Any]] = mapped_column(JSON)
     started_at: Mapped[datetime] = mapped_column(UtcDateTime)
     heartbeat_at: Mapped[datetime] = mapped_column(UtcDateTime)
@@ -203,7 +204,7 @@ class Night(Base):
 
 
 class NightValue(Base):
-    """What a night measured: one metric of one cell.  It outlives the run, which may be deleted."""
+    """A value measured by a night: one metric of one cell.  It outlives the run, which may be deleted."""
 
     __tablename__ = "night_values"
     __table_args__ = (Index(None, "cell", "metric"),)
@@ -221,7 +222,7 @@ class NightValue(Base):
 
 
 class NightDecision(Base):
-    """What a person decided about a measurement: a new baseline is accepted, or it is muted until a day."""
+    """A person's decision about a measurement: accept a new baseline, or mute it until a day."""
 
     __tablename__ = "night_decisions"
 
@@ -230,7 +231,7 @@ class NightDecision(Base):
     suite: Mapped[str] = mapped_column(String(500))
     measurement: Mapped[str] = mapped_column(String(700))  # cell and metric
     environment_class: Mapped[str] = mapped_column(String(64))  # empty: every class
-    until: Mapped[str] = mapped_column(String(10))  # the first day that counts: of the new baseline, or after a mute
+    until: Mapped[str] = mapped_column(String(10))  # the first day of the new baseline, or after a mute
     reason: Mapped[str] = mapped_column(Text)
     author: Mapped[str] = mapped_column(String(255))
     host: Mapped[str] = mapped_column(String(255))

@@ -1,7 +1,7 @@
-"""Engines for a PostgreSQL server: how a process connects to it, and what a transaction that writes does first.
+"""Engines for a PostgreSQL server: how a process connects, and the setup of writing transactions.
 
-A connection lasts one transaction, as with a file: none is in use when a process forks data loaders or is killed, and
-many machines need few connections.  The driver is psycopg 3, the extra ``postgres``; SQLAlchemy alone imports it.
+A connection lasts one transaction, as with a file: none is open when a process forks data loaders or is killed, and
+many machines need few connections.  The driver is psycopg 3, the extra ``postgres``; only SQLAlchemy imports it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from normbench_cli.errors import DatabaseError
 from normbench_cli.store.location import DRIVER, Location
 from normbench_cli.store.values import read_json
 
-CONNECT_SECONDS = 10  # that the server may take to answer
-WRITERS = 0x6E6F726D  # the advisory lock that every transaction shares that writes; some want it for themselves
-IDLE_SECONDS = 60  # a machine that is gone in the middle of a transaction holds its locks no longer
+CONNECT_SECONDS = 10  # timeout for a connection
+WRITERS = 0x6E6F726D  # advisory lock that all writing transactions share, and some take exclusively
+IDLE_SECONDS = 60  # after which the locks of a machine that disappeared in a transaction are released
 BUSY = ("too many clients", "too many connections", "connection slots are reserved", "is starting up")
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds; a refused attempt costs the server a process
 OPTIONS: dict[str, Any] = {
     "application_name": "normbench",
-    "prepare_threshold": None,  # programs that share connections among clients know no prepared statements
-    # an answer that does not come is an error after half a minute
+    "prepare_threshold": None,  # connection poolers may not support prepared statements
+    # a missing answer is an error after half a minute
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
@@ -38,7 +38,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def is_server(session: Session) -> bool:
-    """Whether this is PostgreSQL, where others write at the same time and the clock is the server's."""
+    """Whether this is PostgreSQL, with concurrent writers and the server's clock."""
     return session.get_bind().dialect.name == "postgresql"
 
 
@@ -62,23 +62,23 @@ def server_engine(location: Location) -> Engine:
 
 
 def postgresql_options(location: Location) -> dict[str, Any]:
-    """What SQLAlchemy and psycopg are told; what the URL says counts more."""
+    """Engine options for SQLAlchemy and psycopg; options in the URL take precedence."""
     assert location.url is not None
-    seconds = max(2, min(CONNECT_SECONDS, math.ceil(location.timeout)))  # libpq takes no fewer than two
+    seconds = max(2, min(CONNECT_SECONDS, math.ceil(location.timeout)))  # libpq's minimum is two
     options = OPTIONS | {"connect_timeout": seconds}
     return {
         "connect_args": {name: value for name, value in options.items() if name not in location.url.query},
-        "isolation_level": "REPEATABLE READ",  # a reader sees one state
-        "use_native_hstore": False,  # to ask for it takes a round trip
+        "isolation_level": "REPEATABLE READ",  # a reader sees a snapshot
+        "use_native_hstore": False,  # detecting it takes a round trip
         "json_serializer": write_json,
         "json_deserializer": read_json_bytes,
     }
 
 
 def connect_within(seconds: float) -> Callable[..., Any]:
-    """Connect; where the server has as many clients as it takes, or is just starting, try again for some seconds.
+    """Connect; if the server has too many clients or is just starting, retry for some seconds.
 
-    The pauses grow and are random, so that hundreds of clients that begin together do not come back together.
+    The pauses grow and are random, so that hundreds of clients that start together do not retry together.
     """
 
     def connect(dialect: Any, _record: object, words: Any, options: Any) -> Any:
@@ -97,8 +97,8 @@ def connect_within(seconds: float) -> Callable[..., Any]:
 
 
 def begin_writing(seconds: float) -> Callable[[Connection], None]:
-    """Let a transaction that writes see what others have committed while it waited for a row, wait no longer than this
-    for any lock, and exclude others if it wants to be alone."""
+    """Let a writing transaction see what others have committed while it waited for a row, limit its wait for any lock,
+    and exclude other writers if it is to be alone."""
 
     def begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get("writes")
@@ -115,7 +115,7 @@ def begin_writing(seconds: float) -> Callable[[Connection], None]:
 
 
 def write_json(value: Any) -> str:
-    """PostgreSQL checks JSON, which has no nan: it becomes null."""
+    """Convert to JSON with null for nan and inf, which JSON lacks and PostgreSQL rejects."""
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Giving the space of removed rows back to the disk."""
+"""Returning the space of removed rows to the file system."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from normbench_cli.store.file_errors import SQLITE_ERRORS
 from normbench_cli.store.sqlite_file import connect, log_of
 from normbench_cli.store.store import Store
 
-LEAST = 2**20  # bytes that are worth writing the file anew, and the least share of it
+LEAST = 2**20  # unused bytes that are worth rewriting the file for, if at least this share of it
 SHARE = 0.1
-PATIENCE = 2.0  # seconds: other programs at work have precedence
+PATIENCE = 2.0  # seconds; other programs have precedence
 
 
 def give_back(store: Store) -> tuple[int, str]:
-    """Shrink an SQLite file if enough of it is unused: the bytes given back, and why it stays as it is otherwise.
+    """Shrink an SQLite file if enough of it is unused; returns the bytes freed, and the reason if it could not shrink.
 
-    Unused space is filled by later rows, so nothing is lost where the file cannot shrink now.
+    Later rows fill unused space, so nothing is lost if the file cannot shrink now.
     """
     path = store.location.path
     if path is None:
@@ -30,7 +30,7 @@ def give_back(store: Store) -> tuple[int, str]:
             unused = pages(connection, "freelist_count")
             if unused < max(LEAST, SHARE * before):
                 return 0, ""
-            needed = 2 * before  # the log has the whole file once more, before it is copied back
+            needed = 2 * before  # the log holds the whole file once more before it is copied back
             if free_bytes(path) < needed:
                 return 0, f"later rows fill the {unused:,} unused bytes: to give them back takes {needed:,} free ones"
             connection.execute("VACUUM")
@@ -41,11 +41,11 @@ def give_back(store: Store) -> tuple[int, str]:
 
 
 def pages(connection: sqlite3.Connection, count: str) -> int:
-    """The bytes of the pages that SQLite counts."""
+    """The size in bytes of the pages counted by an SQLite pragma."""
     (number,), (size,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in (count, "page_size"))
     return int(number) * int(size)
 
 
 def size_of(path: Path) -> int:
-    """Of a database and its log."""
+    """The size in bytes of a database and its log."""
     return sum(file.stat().st_size for file in (path, log_of(path)) if file.exists())

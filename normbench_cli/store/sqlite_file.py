@@ -1,4 +1,4 @@
-"""SQLite files: connecting to one, inspecting one without changing it, keeping one open."""
+"""SQLite files: connecting, inspecting without changes, keeping open."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from normbench_cli.store.schema import VERSION_TABLE
 from normbench_cli.store.versions import single_version
 
 BUSY_SECONDS = 30.0  # how long a transaction waits for another's lock
-LARGEST_ROW = 2**26 + 2**20  # bytes: the longest series that is read, and more
+LARGEST_ROW = 2**26 + 2**20  # bytes: the longest readable series, plus some
 OPEN_FILES: list[Path] = []  # the database files that this process keeps open
 
 # the file header, see "Database File Format" on sqlite.org; numbers are big-endian
@@ -28,20 +28,20 @@ VERSION_VALID_FOR = slice(92, 96)
 
 
 def connect(path: Path, query: str = "mode=rw", timeout: float = BUSY_SECONDS) -> sqlite3.Connection:
-    """A connection that starts no transaction by itself; ``mode=rw`` creates no file.
+    """Connect in autocommit mode; ``mode=rw`` creates no file.
 
-    A row above LARGEST_ROW is an error before it is loaded.
+    A row larger than LARGEST_ROW raises an error before it is loaded.
     """
     connection = sqlite3.connect(
         f"{path.as_uri()}?{query}", uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
     )
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ROW)
-    connection.execute("PRAGMA cell_size_check = ON")  # SQLite then finds more damage before it reads a page
+    connection.execute("PRAGMA cell_size_check = ON")  # makes SQLite detect more damage before it reads a page
     return connection
 
 
 def readonly_query(path: Path) -> str:
-    """How to open a file without leaving a trace; rows still in the write-ahead log are visible only through it."""
+    """The URI query to open a file without changing anything; rows still in the write-ahead log need that log."""
     return "mode=ro" if has_log(path) else "immutable=1"
 
 
@@ -59,8 +59,8 @@ def has_log(path: Path) -> bool:
 def hold_open(path: Path) -> Iterator[None]:
     """Keep an idle connection to a file open, so that commits are fast.
 
-    When the last connection is closed, SQLite copies the log into the file (a checkpoint), which waits for the disk
-    twice.  While another connection is open, it does so only when the log has grown.
+    When the last connection closes, SQLite copies the log into the file (a checkpoint), which waits for the disk twice.
+    While another connection is open, it does so only when the log has grown.
     """
     with closing(connect(path)) as idle:
         idle.execute("PRAGMA schema_version").fetchall()  # SQLite opens the file at the first statement
@@ -72,7 +72,7 @@ def hold_open(path: Path) -> Iterator[None]:
 
 
 def sync_log(path: Path) -> None:
-    """Wait until the log is on the disk.  Without a log everything is in the file, which SQLite has synced itself."""
+    """Wait until the log is on disk.  Without a log everything is in the file, which SQLite syncs itself."""
     try:
         log = os.open(log_of(path), os.O_RDWR)
     except OSError:
@@ -92,7 +92,7 @@ def file_version(path: Path) -> str | None:
             return None
         if not path.is_file():
             raise DatabaseError(f"the database {path} is not a regular file", CHOOSE_ANOTHER)
-        if path.resolve() not in OPEN_FILES:  # closing any handle of a file loses all of a process's locks on it
+        if path.resolve() not in OPEN_FILES:  # closing any handle of a file drops all locks that the process has on it
             check_header(path)
         with closing(connect(path, readonly_query(path))) as connection:
             listing = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -110,15 +110,15 @@ def file_version(path: Path) -> str | None:
 
 
 def check_header(path: Path) -> None:
-    """Check that this is an SQLite file, and as long as its header says."""
-    log = has_log(path)  # before the header is read: pages in the log may not be in the file yet
+    """Check that this is an SQLite file, as long as its header says."""
+    log = has_log(path)  # before reading the header: pages in the log may not be in the file yet
     with path.open("rb") as file:
         header = file.read(HEADER_SIZE)
     if not header.startswith(MAGIC):
         raise DatabaseError(f"the file {path} is not a database", CHOOSE_ANOTHER)
     page_size = int.from_bytes(header[PAGE_SIZE], "big")
     needed = int.from_bytes(header[PAGE_COUNT], "big") * (65536 if page_size == 1 else page_size)
-    counted = header[CHANGE_COUNTER] == header[VERSION_VALID_FOR]  # or an old SQLite wrote last, without a page count
+    counted = header[CHANGE_COUNTER] == header[VERSION_VALID_FOR]  # else an old SQLite wrote last, without a page count
     size = path.stat().st_size
     if not log and (len(header) < HEADER_SIZE or (counted and size < needed)):
         raise DatabaseError(f"the database {path} is truncated: {size} of {needed} bytes", RESTORE_BACKUP)

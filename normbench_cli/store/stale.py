@@ -1,4 +1,4 @@
-"""Runs and nights that are marked running: whose process is gone, and whose is at work."""
+"""Runs and nights that are marked running: those whose process is gone, and those whose process is alive."""
 
 from __future__ import annotations
 

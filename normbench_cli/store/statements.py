@@ -1,4 +1,4 @@
-"""Statements that the store's methods execute inside their transactions."""
+"""Statements that the store executes inside its transactions."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def unused_id(session: Session, table: type[Run] | type[Night] = Run) -> str:
 
 
 def time_of(session: Session, moment: datetime | None = None) -> Any:
-    """A moment of this machine's clock (default: now) as the database's clock has it, to be written into a row.
+    """Convert a time of this machine's clock (default: now) to the database's clock, to be written into a row.
 
-    A server's clock decides for all machines; a file has no other clock than that of its machine.
+    A server's clock is authoritative for all machines; for a file, there is only the machine's own clock.
     """
     if not is_server(session):
         return moment or now()
     server = func.timezone("utc", func.statement_timestamp(), type_=DateTime())
-    ago = max(timedelta(0), now() - moment) if moment else timedelta(0)  # both by this clock, however wrong it is
+    ago = max(timedelta(0), now() - moment) if moment else timedelta(0)  # one clock, so its error cancels
     return server - literal(ago, Interval()) if ago else server
 
 
 class Clock(NamedTuple):
-    """What the database's clock says, and for how long the database has been able to hear anybody."""
+    """The time by the database's clock, and the server's uptime, during which it could receive heartbeats."""
 
     now: datetime
     up: timedelta = timedelta.max
@@ -51,7 +51,7 @@ def clock(session: Session) -> Clock:
 
 
 def lock_name(session: Session, name: str) -> None:
-    """Wait until no other transaction has locked this name.  In a file nobody else writes anyway."""
+    """Lock a name until the end of the transaction; not needed for a file, which has a single writer."""
     if is_server(session):
         session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(name, 0))))
 
@@ -62,7 +62,7 @@ def update_heartbeat(session: Session, run_id: str, moment: datetime | None = No
 
 
 def environment_id(session: Session, facts: Mapping[str, Any]) -> int:
-    """The row of these facts, added if it does not exist."""
+    """The id of the row with these facts, added if it does not exist."""
     key = facts_hash(facts)
     find = select(Environment.id).where(Environment.hash == key)
     known = session.scalar(find)

@@ -1,4 +1,4 @@
-"""The runs in the results database: how they begin, are found and deleted.  `recording` has what they write."""
+"""The runs in the results database: beginning, finding and deleting them.  `recording` has their writes."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from normbench_cli.store.versions import require_head
 
 log = logging.getLogger(__name__)
 
-SETTING_COLUMNS = (*GRID_FIELDS, "seed", "tag", "note")  # settings that have a column of their own
+SETTING_COLUMNS = (*GRID_FIELDS, "seed", "tag", "note")  # settings with a column of their own
 
 
 class Store(Recording):
-    """The results database.  Every method is one short transaction, so that runs side by side do not wait long."""
+    """The results database.  Every method is one short transaction, so that concurrent runs do not wait long."""
 
     @classmethod
     def open(
@@ -49,11 +49,11 @@ class Store(Recording):
         sweep: bool = True,
         synchronous: Synchronous | None = None,
     ) -> Store:
-        """The database at a path or URL (default: NORMBENCH_DB or the one in the home folder), at the newest schema.
+        """Open a database by path or URL (default: NORMBENCH_DB or the one in the home folder), at the newest schema.
 
         write: the database must be writable, and is created if it does not exist (unless ``create`` is false).
-        Without ``write`` nothing is created, and a read-only database will do.
-        sweep: spools are recorded, and runs whose process is gone marked as interrupted, if the database is writable.
+        Without ``write`` nothing is created, and a read-only database is accepted.
+        sweep: record spools, and mark runs whose process is gone as interrupted, if the database is writable.
         synchronous: when SQLite waits for the disk, see `connection.SYNCHRONOUS`.
         """
         found = parse_location(paths.database(location))
@@ -88,10 +88,10 @@ class Store(Recording):
         details: Mapping[str, Any] | None = None,
         instead_of: str | None = None,
     ) -> str:
-        """Add a run that this process executes, with status running; the run's new id.
+        """Add a run that this process executes, with status running; returns its new id.
 
-        details: what the run is made of, by topic; `add_details` adds more.  instead_of: reserve the cell
-        (`reservations`): no other process has it, unless by this run, which is made again; empty if there is none.
+        details: data, sources and more by topic; `add_details` adds to them.  instead_of: reserve the cell
+        (`reservations`), which no other run may have except this one, which is repeated; empty if there is none.
         """
         settings = {name: config.get(name, None if name == "seed" else "") for name in SETTING_COLUMNS}
         process = this_process()
@@ -121,10 +121,10 @@ class Store(Recording):
         return run_id
 
     def reopen(self, run_id: str, step: int | None, instead_of: str | None = None) -> None:
-        """Give a run that ended early to this process, as the run was after `step`: later measurements are deleted.
+        """Let this process continue a run that ended early from its state after `step`: later measurements are deleted.
 
-        step 0: all are deleted, because what is measured before the first step will be measured again.
-        step None, for a cross-validation: those of single folds stay, those over all folds are deleted.
+        step 0: all are deleted, because those from before the first step will be repeated.
+        step None, for a cross-validation: those of single folds are kept, those over all folds are deleted.
         instead_of: reserve the cell as `begin` does.
         """
         late = Metric.condition.not_like("fold%") if step is None else Metric.step > (step or -1)
@@ -138,7 +138,7 @@ class Store(Recording):
                 reserve(session, fingerprint, instead_of, run_id)
             of_run = select(Run.status, Run.pid, Run.details).where(Run.id == run_id).with_for_update()
             status, pid, details = session.execute(of_run).one_or_none() or ("", 0, {})
-            if status == "running":  # another process resumed it since this one looked
+            if status == "running":  # another process has resumed it since
                 raise Taken(f"run {run_id} is already being resumed by process {pid}", "wait for it")
             session.execute(delete(Metric).where(Metric.run_id == run_id, late))
             if step is not None:
@@ -158,7 +158,7 @@ class Store(Recording):
 
     def dead_runs(self, grace: timedelta = GRACE) -> list[AnyRow]:
         """Running runs whose process is gone, and whose last heartbeat is older than the grace time."""
-        query = select(*PROCESS).where(Run.status == "running").order_by(Run.id)  # locks are taken in this order
+        query = select(*PROCESS).where(Run.status == "running").order_by(Run.id)  # mark_interrupted locks in this order
         with self.reading() as session:
             time = clock(session)
             running, _ = fetch_each(session, query, RUNS)
@@ -174,13 +174,13 @@ class Store(Recording):
                 session.execute(update(Run).where(*unchanged).values(**values, finished_at=run.heartbeat_at))
 
     def find(self, text: str) -> Run:
-        """The run with this id, or the only run whose id begins with it; an error that names its damaged columns."""
+        """The run with this id or unique prefix of an id; raises an error that names its damaged columns."""
         run_id = self.find_id(text)
         with self.reading() as session:
             return fetch_run(session, run_id)
 
     def find_id(self, text: str) -> str:
-        """The id of the run that `find` finds."""
+        """The id of the run that `find` would return."""
         start, do = text.strip().lower(), "see `normbench runs list`"
         if not start or set(start) - set("0123456789abcdef"):
             raise NormbenchError(f"'{text}' is not a run's id: eight digits 0-9a-f, or the first of them", do)
@@ -195,7 +195,7 @@ class Store(Recording):
         return found[0]
 
     def newest_runs(self, fingerprints: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """Fingerprint -> id and status of its newest run with a result, otherwise of its newest run."""
+        """Fingerprint -> id and status of its newest run with a result, or else of its newest run."""
         wanted, newest = sorted(set(fingerprints)), dict[str, tuple[str, str]]()
         has_result = Run.status.in_(WITH_RESULT)
         with self.reading() as session:
@@ -213,7 +213,7 @@ class Store(Recording):
             return session.scalar(select(func.count()).select_from(Run)) or 0
 
     def latest_metrics(self, run_id: str) -> dict[str, float]:
-        """The last value of each metric of a run, by full name, in the order in which they were recorded."""
+        """The last value of each metric of a run, by full name, in recording order."""
         with self.reading() as session:
             return latest_metrics(session, run_id)
 

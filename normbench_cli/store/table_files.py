@@ -1,4 +1,4 @@
-"""Rows as csv and parquet files, written in parts: a table may be larger than the memory."""
+"""Writing rows to csv and parquet files in batches, because a table may be larger than memory."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ROWS_AT_ONCE = 50_000
 
 
 def plain(value: Any) -> Any:
-    """JSON as text."""
+    """Convert JSON to text."""
     return json.dumps(value) if isinstance(value, dict | list) else value
 
 
 def csv_cell(value: Any) -> Any:
-    """Empty: nothing; nan and inf as such; times in UTC."""
+    """A csv cell: empty for None, nan and inf as such, times in UTC."""
     return value.isoformat() if isinstance(value, datetime) else plain(value)
 
 
@@ -39,7 +39,7 @@ def write_csv(path: Path, columns: Columns, rows: Iterable[Values]) -> int:
 
 def write_parquet(path: Path, columns: Columns, rows: Iterable[Values]) -> int:
     """Times are microseconds in UTC; JSON is text."""
-    # an extra: whoever asks for this format has been told to install it
+    # an extra; `export.parse_format` has checked that it is installed
     arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     kinds = {int: arrow.int64(), float: arrow.float64(), datetime: arrow.timestamp("us", "UTC")}
     schema = arrow.schema([(name, kinds.get(kind, arrow.string())) for name, kind in columns.items()])

@@ -1,4 +1,4 @@
-"""Runs that workers of a launcher execute: the one that a task has begun, and how far those that are running are."""
+"""Runs executed by a launcher's workers: the run of a task, and the progress of running ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from normbench_cli.store.store import Store
 
 
 class Running(NamedTuple):
-    """A run that is being executed.  epoch, score: of its last test or validation accuracy, if there is one yet."""
+    """A running run.  epoch, score: of its last test or validation accuracy, if there is one yet."""
 
     run_id: str
     epoch: int | None = None
@@ -23,7 +23,7 @@ class Running(NamedTuple):
 
 
 def run_of_task(store: Store, fingerprint: str, task: str) -> AnyRow | None:
-    """The run that a task has begun, whatever became of it."""
+    """The run that a task started, whatever its status."""
     columns = (Run.id, Run.status, Run.host, Run.pid, Run.process_started, Run.heartbeat_at, Run.details)
     of_cell = select(*columns).where(Run.fingerprint == fingerprint).order_by(Run.started_at)
     with store.reading() as session:
@@ -32,7 +32,7 @@ def run_of_task(store: Store, fingerprint: str, task: str) -> AnyRow | None:
 
 
 def running(store: Store, fingerprints: Collection[str]) -> dict[str, Running]:
-    """Fingerprint -> its running run, of at most the first few hundred fingerprints."""
+    """Fingerprint -> its running run, for at most a few hundred fingerprints."""
     some = sorted(fingerprints)[:IN_LIMIT]
     runs = select(Run.fingerprint, Run.id).where(Run.status == "running", Run.fingerprint.in_(some))
     with store.reading() as session:

@@ -1,6 +1,6 @@
-"""Thinning raw series: of each block of consecutive values one measured value is kept.
+"""Thinning raw series: one measured value of each block of consecutive ones is kept.
 
-A thinned series has the same steps, medians and curves, with fewer points.  Values by epoch stay as they are.
+A thinned series has the same steps, medians and curves, with fewer points.  Values per epoch are not thinned.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from normbench_cli.store.rows import pack, unpack
 from normbench_cli.store.schema import Run, SeriesChunk
 from normbench_cli.store.store import Store
 
-THINNED = "thinned"  # in a run's details: reports say so
-THINNABLE = ("finished", "diverged", "failed")  # an interrupted run may be resumed, from all it measured
+THINNED = "thinned"  # key in a run's details; mentioned in reports
+THINNABLE = ("finished", "diverged", "failed")  # an interrupted run may be resumed, which needs all measurements
 
 
 @dataclass
 class Thinning:
-    """What was thinned, or would be: runs, by id; values and packed bytes before and after."""
+    """What was thinned, or would be: run ids; numbers of values and packed bytes before and after."""
 
     runs: list[str] = field(default_factory=list)
     values_before: int = 0
@@ -34,7 +34,7 @@ class Thinning:
 
 
 def thin_runs(store: Store, run_ids: Iterable[str], every: int, *, dry_run: bool = False) -> Thinning:
-    """Keep one of each `every` values of these runs' raw series.  A series that was thinned before stays as it is."""
+    """Keep one of each `every` values of these runs' raw series.  Series that are already thinned are unchanged."""
     done = Thinning()
     for run_id in run_ids:
         try:
@@ -45,7 +45,7 @@ def thin_runs(store: Store, run_ids: Iterable[str], every: int, *, dry_run: bool
 
 
 def thin_run(store: Store, run_id: str, every: int, done: Thinning, dry_run: bool) -> None:
-    """One run in one transaction."""
+    """Thin one run in one transaction."""
     whole = (SeriesChunk.run_id == run_id, SeriesChunk.thinned.is_(None), SeriesChunk.count > 1)
     columns = (SeriesChunk.id, SeriesChunk.count, SeriesChunk.data)
     with store.reading() if dry_run else store.writing() as session:
@@ -67,14 +67,14 @@ def thin_run(store: Store, run_id: str, every: int, done: Thinning, dry_run: boo
 
 
 def one_of(details: Mapping[str, Any]) -> int:
-    """Of how many values one is kept, as a run's details say; 1: every value."""
+    """The thinning factor in a run's details; 1: every value is kept."""
     found = details.get(THINNED)
     number = found.get("one_of") if isinstance(found, dict) else None
     return number if isinstance(number, int) else 1
 
 
 def thinned(values: Sequence[float], every: int) -> tuple[int, bytes]:
-    """The middle value of each block, packed; nan, where nothing was measured, only if the block has no other."""
+    """Pack the middle value of each block; nan (not measured) only if the block has no other value."""
     blocks = (values[start : start + every] for start in range(0, len(values), every))
     measured = ([value for value in block if not math.isnan(value)] or block for block in blocks)
     return pack(block[(len(block) - 1) // 2] for block in measured)

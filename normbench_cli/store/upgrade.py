@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def migrations_folder() -> Path:
-    """Inside the package when installed, beside it in a checkout."""
+    """The folder of migrations: inside the package when installed, beside it in a checkout."""
     package = Path(__file__).parents[1]
     inside = package / "migrations"
     return inside if inside.is_dir() else package.parent / "migrations"
@@ -37,7 +37,7 @@ def alembic_config(connection: Connection | None = None) -> Config:
 
 
 def migrate(engine: Engine) -> None:
-    """Bring a database, which may be empty, to the newest schema in one transaction.
+    """Migrate a database, which may be empty, to the newest schema in one transaction.
 
     The transaction takes the write lock when it begins: if two processes create the same database, the second waits
     and then finds it created.  Foreign keys are off meanwhile, because SQLite alters a table by dropping it, which
@@ -51,7 +51,7 @@ def migrate(engine: Engine) -> None:
         if is_sqlite:
             enable_log(raw)
             raw.execute("PRAGMA foreign_keys = OFF")  # has no effect inside a transaction
-            raw.execute("PRAGMA legacy_alter_table = ON")  # or a table that a view reads could not be replaced
+            raw.execute("PRAGMA legacy_alter_table = ON")  # otherwise a table used by a view could not be replaced
         with connection.begin():
             command.upgrade(alembic_config(connection), "head")
             if is_sqlite and (broken := raw.execute("PRAGMA foreign_key_check").fetchall()):
@@ -62,9 +62,9 @@ def migrate(engine: Engine) -> None:
 
 
 def enable_log(connection: sqlite3.Connection) -> None:
-    """Switch the file to write-ahead logging for good: readers and the writer then do not wait for each other.
+    """Switch the file permanently to write-ahead logging, so that readers and the writer do not wait for each other.
 
-    The switch needs the file for itself, and SQLite does not wait for that; so this function does.
+    The switch needs exclusive access, for which SQLite does not wait, so this function does.
     """
     end = time.monotonic() + BUSY_SECONDS
     while True:
@@ -78,7 +78,7 @@ def enable_log(connection: sqlite3.Connection) -> None:
 
 
 def upgrade(location: Location) -> tuple[str | None, Path | None]:
-    """Bring a database to the newest schema after a backup; its version before, and the path of the backup.
+    """Migrate a database to the newest schema after a backup; returns its old version, and the path of the backup.
 
     The version is None if the database did not exist and was created, the path None if no backup was needed.
     """

@@ -1,6 +1,6 @@
-"""What a value of each column may be.  A file may be damaged, or somebody else's: SQLite itself checks no types.
+"""Validation of column values.  A file may be damaged or come from someone else, and SQLite checks no types.
 
-The rules follow from the columns' declarations in `schema`, so a new column needs none of its own.
+The rules follow from the column declarations in `schema`, so a new column needs none of its own.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from normbench_cli.store.schema import Base
 from normbench_cli.store.status import NIGHT_STATUSES, STATUSES
 
 LONGEST_TEXT = 2**20  # characters
-LARGEST_JSON = 2**22  # characters; lists in lists take twenty times as much memory as their text
-YEARS = range(1971, 9999)  # times that any time zone can show
+LARGEST_JSON = 2**22  # characters; nested lists take twenty times as much memory as their text
+YEARS = range(1971, 9999)  # times that can be converted to any time zone
 LARGEST_NUMBER = 2**63
 LAST_STEP = 2**53
 
@@ -46,7 +46,7 @@ WORDS = {
 
 
 def read_json(text: Any) -> Any:
-    """The value of a JSON text.  Its length is checked before it is read."""
+    """Parse JSON text, after checking its length."""
     if not isinstance(text, str):
         raise DamagedValue(f"is {shown(text)}, not JSON")
     if len(text) > LARGEST_JSON:
@@ -58,7 +58,7 @@ def read_json(text: Any) -> Any:
 
 
 def column_problem(column: Column[Any], values: Sequence[Any]) -> str | None:
-    """What is wrong with the first wrong value of a column, or None."""
+    """What is wrong with the first invalid value of a column, or None."""
     column = Base.metadata.tables[column.table.name].columns[column.name]  # a query may hold a copy
     kind = kind_of(column)
     accepted = {kind, *([int] if kind is float else []), *([type(None)] if column.nullable else [])}
@@ -88,7 +88,7 @@ def kind_of(column: Column[Any]) -> type:
 
 
 def json_shape(column: Column[Any]) -> type:
-    """dict or list, as the class of the table annotates the column."""
+    """dict or list, from the column's annotation in the table's class."""
     for mapper in Base.registry.mappers:
         if mapper.local_table is column.table:
             key = mapper.get_property_by_column(column).key
@@ -99,13 +99,13 @@ def json_shape(column: Column[Any]) -> type:
 
 
 def rule_of(column: Column[Any], kind: type) -> Rule:
-    """What a value of the right type must fulfil besides."""
+    """The rule for values of the right type."""
     by_kind: dict[type, Rule] = {str: length_problem, datetime: year_problem}
     return RULES.get(str(column)) or by_kind.get(kind, no_problem)
 
 
 def no_problem(_: Any) -> None:
-    """Any value of the type will do."""
+    """Accept any value of the type."""
 
 
 def length_problem(text: str) -> str | None:
@@ -137,7 +137,7 @@ def thinned_problem(every: int) -> str | None:
 
 
 def settings_problem(config: dict[str, Any]) -> str | None:
-    """Settings of this version have its types; those of other versions may be anything."""
+    """Check the types of known settings; unknown ones, from other versions, may be anything."""
     for name, value in config.items():
         if name in TYPES and value is not None and not is_setting(value, TYPES[name]):
             return f"has {shown(value)} as {name}"
@@ -152,7 +152,7 @@ def is_setting(value: Any, declared: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value as part of a message: short, and without anything that a terminal would obey."""
+    """A value for a message: short, and without control characters."""
     if value is None:
         return "missing"
     text = ascii(value[:40]) if isinstance(value, str | bytes) else ascii(value)

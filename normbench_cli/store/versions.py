@@ -1,4 +1,4 @@
-"""Schema versions: the one a database has, and whether this program can use it."""
+"""Schema versions: a database's version, and whether this program can use it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from normbench_cli.store.schema import HEAD
 
 
 def single_version(versions: Sequence[Any], shown: str) -> str:
-    """The one version in a database's version table.  A version above HEAD belongs to a newer normbench."""
+    """The only version in a database's version table.  One above HEAD belongs to a newer normbench."""
     if len(versions) != 1:
         raise DatabaseError(f"the database {shown} has {len(versions)} schema versions, not one", RESTORE_BACKUP)
     version = versions[0]
-    if not isinstance(version, str):  # SQLite keeps whatever is written
+    if not isinstance(version, str):  # SQLite stores values of any type
         raise DatabaseError(f"the database {shown} has the schema version {ascii(version)[:60]}", RESTORE_BACKUP)
     if version > HEAD:
         raise DatabaseError(

@@ -1,16 +1,16 @@
 """The tables and figures of the papers as data: settings, grid and published numbers, one TOML file each.
 
 A suite's rows and columns are labels with settings.  A cell is a row and a column; its runs are found by the
-fingerprints of its settings, so published numbers have no part in any measurement.
+fingerprints of its settings, so published numbers never affect a measurement.
 
-    <paper>/<table>.toml   the suites; scales.toml has what stands in for data and networks at scale `smoke`
-    <paper>/claims.toml    what the papers state with a number or an order, and the test that decides it
-    suite.py               Suite, Cell, Published; question.py: Question, what a suite asks that no paper answers;
+    <paper>/<table>.toml   the suites; scales.toml has the substitutes for data and networks at scale `smoke`
+    <paper>/claims.toml    claims of the papers with a number or an order, and the test that decides each
+    suite.py               Suite, Cell, Published; question.py: Question, for what no paper answers;
                            figure.py: SuiteFigure, its numbers along a setting
     read.py                a file -> a checked suite; checks.py has the checks
     read_claims.py         a file -> claims
     of_experiment.py       an experiment file -> a suite without published numbers
-    catalog.py             names, find, select, claims: the suites and claims that there are
+    catalog.py             names, find, select, claims: the available suites and claims
     scales.py              a cell's configuration at the scales smoke, short and full
 """
 
@@ -43,7 +43,7 @@ MODULES = ("catalog", "scales", "suite", "read_claims")
 
 
 def __getattr__(name: str) -> object:
-    """All of it on first use: most commands do without."""
+    """Import these on first use: most commands do without."""
     if name in __all__:
         modules = (import_module(f"normbench_cli.suites.{module}") for module in MODULES)
         return next(getattr(module, name) for module in modules if hasattr(module, name))

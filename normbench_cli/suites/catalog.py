@@ -1,4 +1,4 @@
-"""The suites and claims that there are."""
+"""The available suites and claims."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from normbench_cli.suites.read_claims import Claim, read_claims
 from normbench_cli.suites.suite import Suite
 
 FOLDER = Path(__file__).parent
-STUDIES = ("popnorm-setting", "questions")  # of what papers leave open: no tables of theirs, run only if named
+STUDIES = ("popnorm-setting", "questions")  # of questions that papers leave open: not their tables, run only if named
 
 
 @cache
@@ -26,7 +26,7 @@ def names() -> list[str]:
 
 
 def find(name: str) -> Suite:
-    """A suite of the papers by its name, or a user's own by its path; an experiment file is one, too."""
+    """A suite of the papers by its name, or a user's own suite or experiment file by its path."""
     if name in names():
         return read_suite(FOLDER / f"{name}.toml", name)
     if name.endswith(".toml"):
@@ -36,7 +36,7 @@ def find(name: str) -> Suite:
 
 
 def select(texts: list[str]) -> list[Suite]:
-    """The suites of some names; `all` is every table and figure of the papers, and `popnorm` all of that paper."""
+    """The suites with these names; `all` is every table and figure of the papers, and `popnorm` all of that paper."""
     found: list[str] = []
     for text in texts:
         of_paper = [name for name in names() if name.startswith(f"{text}/")]
@@ -47,5 +47,5 @@ def select(texts: list[str]) -> list[Suite]:
 
 @cache
 def claims() -> list[Claim]:
-    """What the papers state with a number or an order."""
+    """The claims of the papers with a number or an order."""
     return [claim for path in sorted(FOLDER.glob("*/claims.toml")) for claim in read_claims(path)]

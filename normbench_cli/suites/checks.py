@@ -1,4 +1,4 @@
-"""Checks of what a file may say: its keys, and the types of its values.  Errors name the place and what to write."""
+"""Checks of the keys and value types of a file.  Errors name the place and what to write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_table(value: Any, name: str, where: str) -> None:
 
 
 def check_types(values: Table, where: str) -> None:
-    """Text where text is meant, a list of texts for `notes` and `marks`, a number for `n` and `value`."""
+    """Check for text where text is meant, a list of texts for `notes` and `marks`, a number for `n` and `value`."""
     for key, value in values.items():
         expected, words = EXPECTED.get(key, (str | int | float, "text or a number"))
         listed = isinstance(value, list) and not all(isinstance(one, str) for one in value)

@@ -17,14 +17,14 @@ from normbench_cli.suites.checks import Table, check_keys
 
 @dataclass(frozen=True)
 class SuiteFigure:
-    """See the head of this file."""
+    """See the module's docstring."""
 
     along: str
     columns: Sequence[str]
 
 
 def read_figure(given: Table, columns: Iterable[str], where: str) -> SuiteFigure:
-    """The table [figure] of a suite with these columns."""
+    """Read the table [figure] of a suite with these columns."""
     check_keys(given, ("along", "columns"), where)
     along, shown = given.get("along"), given.get("columns")
     if not isinstance(along, str):

@@ -19,7 +19,7 @@ FOLDS, OVER_FOLDS = "validation/accuracy@curve_best", "validation/accuracy_sd0@c
 
 
 def read_as_suite(path: Path) -> Suite:
-    """The experiment in a file as a suite."""
+    """Read an experiment file as a suite."""
     experiment = read_experiment(path)
     if any("seed" in group for group in experiment.zipped):
         raise UsageError(f"{path} zips its seeds", "run it by `normbench train`, or leave seed out of zip")
@@ -40,7 +40,7 @@ def read_as_suite(path: Path) -> Suite:
 
 
 def labelled(experiment: Experiment) -> list[tuple[str, dict[str, Any]]]:
-    """Each combination with the settings that tell it from the others; specs are trusted, they have been checked."""
+    """Each combination with a label of the settings that vary; specs are trusted, since they have been checked."""
     names = experiment.axes or ("norm",)
     found = []
     for settings in map(settled, experiment.cells()):
@@ -61,7 +61,7 @@ def make_cell(label: str, settings: dict[str, Any]) -> Cell:
 
 
 def own_seeds(configs: list[RunConfig], path: Path) -> list[int]:
-    """The seed of the configurations, where the file names none: that of their recipe."""
+    """The seed of the configurations, set by their recipe, if the file names none."""
     seeds = list(dict.fromkeys(config.seed for config in configs))
     if len(seeds) > 1:
         raise UsageError(f"{path} has recipes with different seeds", 'write seeds = "0-4"')

@@ -1,11 +1,11 @@
-"""What a suite asks where no paper answers: which of its rows is best, and on what terms they are compared.
+"""A question that no paper answers: which of a suite's rows is best, and on what terms they are compared.
 
     [question]
     text       the question, a sentence
     equal      what is equal for all rows, a sentence
-    best       what decides: score (the default), or range: how wide the values of `at` within a point of the best are
-    along      what `at` of the rows or columns is: phi, batch_size, lr, ...
-    columns    those that count; all if this is left out
+    best       the criterion: score (the default), or range: how wide the values of `at` within a point of the best are
+    along      what `at` of the rows or columns stands for: phi, batch_size, lr, ...
+    columns    those that count; all by default
 
 The figure has a line for each column if the rows have `at`, otherwise a line for each row.  Columns with the same
 `panel` share a figure.
@@ -28,7 +28,7 @@ KEYS = ("text", "equal", "best", "along", "columns")
 
 @dataclass(frozen=True)
 class Question:
-    """A suite's question; see the head of this file."""
+    """A suite's question; see the module's docstring."""
 
     text: str
     equal: str
@@ -37,12 +37,12 @@ class Question:
     columns: Sequence[str] = ()
 
     def counts(self, column: str) -> bool:
-        """Whether a column has a part in the answer."""
+        """Whether a column counts towards the answer."""
         return not self.columns or column in self.columns
 
 
 def read_question(given: Table, columns: Iterable[str], where: str) -> Question:
-    """The table [question] of a suite with these columns."""
+    """Read the table [question] of a suite with these columns."""
     check_keys(given, KEYS, where)
     for key in KEYS:
         if key != "columns" and not isinstance(given.get(key, ""), str):
@@ -66,9 +66,9 @@ def read_best(given: Table, where: str) -> Best:
 
 
 def check_places(question: Question, places: Iterable[tuple[str, float | None]], where: str) -> None:
-    """A figure needs numbers that it can show, and a range, which is measured in decades, numbers above zero.
+    """A figure needs numbers that it can show; a range, which is measured in decades, needs positive numbers.
 
-    places: of each cell its column and `at`.
+    places: the column and `at` of each cell.
     """
     for column, at in places:
         if at is not None and not abs(at) <= LARGEST_PLACE:

@@ -1,20 +1,20 @@
-"""Reading a suite from TOML.  Errors name the file, the key and the nearest right one.
+"""Reading a suite from TOML.  Errors name the file, the key and the nearest valid one.
 
-    title, paper, place                     what it is
-    metric, sd, curve, unit, reported, n    of every cell, unless its row, its column or the cell itself says otherwise;
+    title, paper, place                     what it is, and where
+    metric, sd, curve, unit, reported, n    of every cell, unless overridden by its row, its column or the cell itself;
                                             {at} in a metric stands for the cell's `at`
     at, panel                               the cell's place in the figures of a question
-    over                                    what the spread is over: seeds or folds
+    over                                    what the spread is taken over: seeds or folds
     seeds, note, notes
     [settings]                              of every run
     [question]                              what the rows are compared for; see question.py
     [figure]                                numbers along a setting that rows vary; see figure.py
-    [rows], [columns]                       label -> settings, and any of the second line
+    [rows], [columns]                       label -> settings, and any key of the second line
     [published.ROW]                         column -> a number, or a table with value, sd, marks, settings, ...
-    [marks.NAME]                            kind and note of the cells that bear the mark
-    [scales.short], [scales.smoke]          settings that differ there
+    [marks.NAME]                            kind and note of the cells with this mark
+    [scales.short], [scales.smoke]          settings that differ at this scale
 
-A row that is listed under `published` has the columns listed there; any other has all columns.
+A row listed under `published` has only the columns listed there; any other row has all columns.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SETTINGS = tuple(name for name in FIELDS if name not in ("seed", "tag", "note"))
 
 
 def read_suite(path: Path, name: str) -> Suite:
-    """The suite in a file, its cells checked: every one is a valid configuration."""
+    """Read the suite in a file; every cell is checked to be a valid configuration."""
     content = read_toml(path)
     where = str(path)
     check_content(content, where)
@@ -72,7 +72,7 @@ def read_suite(path: Path, name: str) -> Suite:
 
 
 def check_content(content: Table, where: str) -> None:
-    """Everything but the cells."""
+    """Check everything but the cells."""
     check_keys(content, (*TOP, *TABLES), where)
     check_types({key: value for key, value in content.items() if key not in TABLES}, where)
     for table in TABLES:
@@ -98,7 +98,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def lines(content: Table, where: str) -> dict[str, dict[str, Any]]:
-    """Rows or columns: what each says about its cells."""
+    """Rows or columns: the keys that each sets for its cells."""
     for label, values in content.items():
         if not isinstance(values, Mapping):
             raise UsageError(f"{where}.{label} is {values!r}", f'write "{label}" = {{ norm = "..." }}')
@@ -182,7 +182,7 @@ def make_published(printed: Table, values: Table, marks: Table, where: str) -> P
 
 
 def check_cell(cell: Cell, where: str) -> None:
-    """A cell's settings must be a configuration; the error says which cell's are not."""
+    """Check that a cell's settings are a valid configuration; the error names the cell."""
     try:
         make_config(cell.settings, recorded_in(where))
     except UsageError as error:

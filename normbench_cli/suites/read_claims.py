@@ -1,13 +1,13 @@
-"""What the papers state with a number or an order, and the test that decides it: read from TOML.
+"""Claims of the papers with a number or an order, and the tests that decide them, read from TOML.
 
-name, text, place, remark    the claim in words, where the paper makes it, how the test reads it
+name, text, place, remark    the claim in words, its place in the paper, how the test interprets it
 suites                       the suites whose runs decide it
 test                         one of TESTS; reporting.claims says what each computes
 metric, where                the quantity, and the runs that count: a setting and its value, or a list of values
-groups                       the groups of runs that are compared, each by its settings
+groups                       the groups of runs to compare, each by its settings
 least, most, margin, share   bounds of the test
 other                        the second metric of an association
-best_by                      the metric that chooses the settings of each group, which is then compared at its best
+best_by                      the metric that selects the best settings of each group, at which it is compared
 printed                      the paper's own number: row, metric, value (as printed), unit, note
 """
 
@@ -31,7 +31,7 @@ TESTS = (
 )
 KEYS = ("name", "text", "place", "remark", "suites", "test", "metric", "where", "groups", "printed", "other", "best_by")
 BOUNDS = ("least", "most", "margin", "share")
-Settings = Mapping[str, Sequence[Any]]  # a setting and the values that are accepted
+Settings = Mapping[str, Sequence[Any]]  # setting -> accepted values
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def read_claim(claim: Table, where: str) -> Claim:
 
 
 def settings(given: Any, where: str) -> dict[str, tuple[Any, ...]]:
-    """Each setting with the values that it accepts, specs in canonical form."""
+    """Each setting with its accepted values, specs in canonical form."""
     check_table(given, "where", where)
     check_keys(given, SETTINGS, where)
     found = {name: tuple(value) if isinstance(value, list) else (value,) for name, value in given.items()}

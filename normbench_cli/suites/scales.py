@@ -1,4 +1,4 @@
-"""What a cell of a suite is at a scale: the paper's protocol, a shortened one, or a stand-in that runs in seconds."""
+"""A cell's configuration at a scale: the paper's protocol, a shortened one, or a substitute that runs in seconds."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from normbench_cli.suites.suite import Cell, Suite
 ScaleName = Literal["smoke", "short", "full"]
 SCALES: tuple[ScaleName, ...] = get_args(ScaleName)
 SHORT_SEEDS = 3
-LENGTHS = {"iterations", "epochs"}  # the settings that say how long a schedule is
+LENGTHS = {"iterations", "epochs"}  # the settings for the length of a schedule
 
 
 class Length(NamedTuple):
-    """How long a schedule is here and in the paper.  unit: of both; paper: None if the paper counts otherwise."""
+    """The length of a schedule here and in the paper.  unit: of both; paper: None if the paper uses another unit."""
 
     here: int
     paper: int | None
@@ -42,8 +42,8 @@ class Length(NamedTuple):
 
 @dataclass(frozen=True)
 class Scale:
-    """fraction: of the paper's schedule, for `short`.  seeds: in place of the suite's.  most_seeds: of the suite's own,
-    for `short`.  settings: in place of those of every cell."""
+    """fraction: of the paper's schedule, for `short`.  seeds: override the suite's.  most_seeds: of the suite's own,
+    for `short`.  settings: override those of every cell."""
 
     name: ScaleName = "full"
     fraction: float = 1.0
@@ -72,17 +72,17 @@ class Scale:
         return config_of(frozenset(settings.items()), f"suite {suite.name}")
 
     def is_fixed(self, suite: Suite) -> bool:
-        """Whether the suite itself says how long its schedules are at this scale."""
+        """Whether the suite itself sets the length of its schedules at this scale."""
         return bool(LENGTHS & suite.scales.get(self.name, {}).keys())
 
     def lengths(self, suite: Suite) -> list[Length]:
-        """The lengths of the suite's schedules, each once."""
+        """The distinct lengths of the suite's schedules."""
         cells = (cell for cell in suite.cells if not cell.is_of_data)
         pairs = ((self.config(suite, cell, suite.seeds[0]), paper_config(cell, suite.seeds[0])) for cell in cells)
         return list(dict.fromkeys(length_of(ours, paper) for ours, paper in pairs))
 
     def metric(self, cell: Cell) -> str:
-        """The metric that is the cell's number: that of the paper, or of the group that stands in for the paper's."""
+        """The metric of the cell: the paper's, or for `smoke` that of the group that replaces the paper's."""
         found: str = smoke()["metric"].get(cell.metric, cell.metric) if self.name == "smoke" else cell.metric
         return found
 
@@ -100,8 +100,8 @@ def paper_config(cell: Cell, seed: int) -> RunConfig:
 
 
 def config_of(settings: frozenset[tuple[str, Any]], source: str) -> RunConfig:
-    """Cells that show different metrics of a run have the same configuration, which is made once.  Whether components
-    from outside are trusted may change, so configurations with them are made anew."""
+    """Cells that show different metrics of a run share one configuration, which is cached.  Trust in components from
+    outside may change, so configurations with them are not cached."""
     given = dict(settings)
     from_outside = any(name in given and registry.outside(given[name]) for name, registry in REGISTRIES.items())
     return make_config(given, recorded_in(source)) if from_outside else known_config(settings, source)
@@ -119,16 +119,16 @@ def length_of(ours: RunConfig, paper: RunConfig) -> Length:
 
 
 def shortened(config: RunConfig, fraction: float) -> dict[str, int]:
-    """The schedule's length at a fraction of it.  Schedules are functions of progress, so their form stays."""
+    """The schedule's length times a fraction.  Schedules are functions of progress, so their shape stays."""
     if config.iterations is not None:
         return {"iterations": max(1, round(config.iterations * fraction))}
     return {"epochs": max(1, round((config.epochs or 1) * fraction))}
 
 
 def stand_ins(config: RunConfig, kept: Collection[str] = ()) -> dict[str, Any]:
-    """The data set and network that stand in for a paper's, and a schedule of few steps.
+    """Substitutes for a paper's data set and network, and a schedule of few steps.
 
-    kept: what stays as the suite has it; a suite that names batch sizes compares them.
+    kept: settings that stay as in the suite; a suite that names batch sizes compares them.
     """
     short = smoke()["graphs" if config.folds else "images"]
     found: dict[str, Any] = {name: value for name, value in short.items() if name not in kept}
@@ -140,7 +140,7 @@ def stand_ins(config: RunConfig, kept: Collection[str] = ()) -> dict[str, Any]:
 
 
 def over(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with changes; a length in epochs replaces one in iterations, and the other way round."""
+    """The settings with changes; a length in epochs replaces one in iterations, and vice versa."""
     replaced = LENGTHS if LENGTHS & changes.keys() else set()
     return {name: value for name, value in settings.items() if name not in replaced} | dict(changes)
 
@@ -153,5 +153,5 @@ def smoke() -> Mapping[str, Mapping[str, Any]]:
 
 
 def deviations(config: RunConfig, paper: RunConfig) -> list[str]:
-    """The settings that affect a result and are not the paper's, the seed aside."""
+    """The settings that affect a result and differ from the paper's, except the seed."""
     return [name for name in IDENTITY if name != "seed" and getattr(config, name) != getattr(paper, name)]

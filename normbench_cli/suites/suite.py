@@ -1,4 +1,4 @@
-"""A suite: a table or figure of a paper as settings, a grid and published numbers; and how its cells are made."""
+"""A suite: a table or figure of a paper as settings, a grid and published numbers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any, Literal, NamedTuple
 from normbench_cli.suites.figure import SuiteFigure
 from normbench_cli.suites.question import Question
 
-OF_DATA = "data/"  # metrics that begin so describe a data set: nothing is trained for them
+OF_DATA = "data/"  # prefix of metrics that describe a data set: nothing is trained for them
 
 Kind = Literal["", "blank", "misaligned", "suspect"]
-KINDS: tuple[Kind, ...] = ("", "suspect", "misaligned", "blank")  # the later, the less a number can be compared
+KINDS: tuple[Kind, ...] = ("", "suspect", "misaligned", "blank")  # from most to least comparable
 OF_FIGURES = ("at", "panel")  # of a cell
 
 
 class Place(NamedTuple):
-    """Where the value of one run belongs."""
+    """The place of one run's value."""
 
     suite: str
     row: str
@@ -31,9 +31,9 @@ class Place(NamedTuple):
 class Published:
     """What the paper prints in a cell.
 
-    value: None where the cell is blank.  metric: the paper's word for what it measured.  unit: % or fraction for
-    shares, or whatever is counted.  n: how many runs or folds the value is the mean of.  kind: whether the number can
-    be taken as it stands: `blank`, `misaligned` (the label is probably another row's), `suspect`.
+    value: None if the cell is blank.  metric: the paper's name for what it measured.  unit: % or fraction for shares,
+    otherwise what is counted.  n: how many runs or folds the value averages.  kind: whether the number can be taken at
+    face value: `blank`, `misaligned` (the label is probably another row's), `suspect`.
     """
 
     value: float | None = None
@@ -47,10 +47,10 @@ class Published:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: the settings that its runs have in the paper, the metric that is its number, and the published one.
+    """A cell: the paper's settings of its runs, the metric that it shows, and the published number.
 
-    sd: the metric of the spread over folds; empty where the spread is that over seeds.
-    at: the place on the axis of a question's figure; panel: which of several such figures.
+    sd: the metric of the spread over folds; empty if the spread is over seeds.  at: the position on the axis of a
+    question's figure; panel: which of several such figures.
     """
 
     row: str
@@ -71,9 +71,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Suite:
-    """A table or a figure.  seeds: those of the paper's protocol.  scales: settings for `short` and `smoke`.
-    question: what the rows are compared for, where no paper says which is best.  figure: of its numbers along a
-    setting."""
+    """A table or a figure.  seeds: those of the paper's protocol.  scales: settings for `short` and `smoke`.  question:
+    what the rows are compared for, if no paper says which is best.  figure: its numbers along a setting."""
 
     name: str
     title: str
@@ -97,7 +96,7 @@ class Suite:
         return list(dict.fromkeys(cell.column for cell in self.cells))
 
     def digest(self) -> str:
-        """Sixteen hexadecimal digits over what is measured: published numbers and figures have no part in it."""
+        """Hash of what is measured, sixteen hexadecimal digits; published numbers and figures do not enter."""
         cells = [{**asdict(cell), "published": None} for cell in self.cells]
         cells = [{key: cell[key] for key in cell if key not in OF_FIGURES} for cell in cells]
         text = json.dumps([cells, self.seeds, self.scales], sort_keys=True, default=str)

@@ -1,4 +1,4 @@
-"""The rank of this process among several that torchrun or SLURM has started."""
+"""The rank of this process among those that torchrun or SLURM started."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ SLURM = {"RANK": "SLURM_PROCID", "LOCAL_RANK": "SLURM_LOCALID", "WORLD_SIZE": "S
 
 
 def check_executor(processes: Iterable[int], executor: str | None) -> None:
-    """Refuse several processes a run together with an executor, which gives each run to one process."""
+    """Reject several processes per run together with an executor, which runs each run in one process."""
     if executor is not None and (most := max(processes, default=1)) > 1:
         raise UsageError(f"nproc is {most}, and --executor {executor} gives a run to one process", "drop one of them")
 
 
 @dataclass(frozen=True)
 class Rank:
-    """rank: among all processes; local_rank: among those of this machine; size: the number of all processes."""
+    """rank: among all processes.  size: the number of all processes (world size).  local_rank: on this machine."""
 
     rank: int
     size: int
@@ -27,7 +27,7 @@ class Rank:
 
 
 def launched_rank(nproc: object = None, variables: Mapping[str, str] = os.environ) -> Rank | None:
-    """The rank that torchrun or srun has given to this process; None if it was started alone.
+    """The rank that torchrun or srun assigned to this process; None if it was started alone.
 
     nproc: the value of --nproc.  srun also sets its variables for a single process, so they count only if --nproc names
     the same number of processes.

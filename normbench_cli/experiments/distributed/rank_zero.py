@@ -19,8 +19,8 @@ from normbench_cli.experiments.distributed.task import Task, follow, make_part, 
 from normbench_cli.experiments.distributed.workers import Workers
 from normbench_cli.interrupts import Interrupted, ignored
 
-SECONDS_TO_SHOW = 5.0  # until a process whose connection was lost is known to have ended
-SECONDS_TO_LEAVE = 20.0  # in which the other processes end after the last task
+SECONDS_TO_SHOW = 5.0  # wait this long for a process whose connection was lost to end
+SECONDS_TO_LEAVE = 20.0  # wait this long for the other processes to end after the last task
 
 
 class LostProcess(NormbenchError):
@@ -29,8 +29,8 @@ class LostProcess(NormbenchError):
 
 @contextmanager
 def as_rank_zero(config: ResolvedConfig, state: dict[str, Any] | None = None) -> Iterator[Training]:
-    """The training of rank 0, while the other ranks take the same steps: processes that torchrun or SLURM has started,
-    otherwise workers on this machine.
+    """Yield the `Training` of rank 0, while the other ranks take the same steps: processes that torchrun or SLURM
+    started, otherwise workers on this machine.
 
     state: of a checkpoint to continue from.  Raises `LostProcess` if a process is lost.
     """
@@ -57,13 +57,13 @@ def as_rank_zero(config: ResolvedConfig, state: dict[str, Any] | None = None) ->
 
 @contextmanager
 def among_launched(config: ResolvedConfig, state: dict[str, Any] | None) -> Iterator[Training]:
-    """The training of rank 0 among processes that torchrun or SLURM has started.  An error here ends all of them."""
+    """Yield the `Training` of rank 0 among processes started by torchrun or SLURM.  An error here ends all of them."""
     if not dist.is_initialized():
         raise Interrupted("the other processes have ended, or this command does not join them; `train` does")
     try:
         yield start_training(config, state)
     except BaseException as error:
-        with ignored():  # torchrun interrupts the processes that are left when one is lost
+        with ignored():  # when a process is lost, torchrun interrupts the others
             leave()
         if is_lost_connection(error):
             raise loss_error("another process has ended") from error
@@ -81,7 +81,7 @@ def loss_error(how: str) -> LostProcess:
 
 @contextmanager
 def sharing_cores(processes: int) -> Iterator[None]:
-    """In this block this process computes on its share of the cores, unless OMP_NUM_THREADS sets its threads."""
+    """Limit this process to its share of the cores in this block, unless OMP_NUM_THREADS sets its threads."""
     before = torch.get_num_threads()
     if processes > 1 and "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(max(1, usable_cores() // processes))
@@ -93,7 +93,7 @@ def sharing_cores(processes: int) -> Iterator[None]:
 
 @contextmanager
 def joined(place: Rank | None) -> Iterator[bool]:
-    """Join the processes that torchrun or SLURM has started.  Yields True in rank 0, or if this process is alone.
+    """Join the processes that torchrun or SLURM started.  Yields True in rank 0, or if this process is alone.
 
     The other ranks follow rank 0 until its block ends; only then do they enter theirs, with False.
     """

@@ -19,14 +19,14 @@ from normbench_cli.engine.training import Training
 
 @dataclass(frozen=True)
 class Task:
-    """A training.  state: of the checkpoint that it continues from."""
+    """A configuration to train.  state: of the checkpoint that it continues from."""
 
     config: ResolvedConfig
     state: dict[str, Any] | None
 
 
 def send(task: Task | None) -> None:
-    """Send a task to all other ranks; None means that there are no more."""
+    """Send a task to all other ranks; None means that no more will come."""
     dist.broadcast_object_list([task], src=0, device=torch.device("cpu"))
 
 
@@ -37,7 +37,7 @@ def receive() -> Task | None:
 
 
 def follow(local_rank: int) -> None:
-    """Train as rank 0 does, task by task, until there are no more."""
+    """Train in step with rank 0, task by task, until there are no more."""
     paths.set_compile_cache()
     while (task := receive()) is not None:
         with build.flags_of(task.config):
@@ -49,7 +49,7 @@ def follow(local_rank: int) -> None:
 
 
 def make_part(task: Task, local_rank: int) -> Training:
-    """The training of this rank."""
+    """The `Training` of this rank."""
     config = task.config
     parallel = DataParallel(dist.get_rank(), config.nproc, config.sync_norm, config.seed)
     training = build.make_training(config, device=device_of_process(config.device, local_rank), parallel=parallel)

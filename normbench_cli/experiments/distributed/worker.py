@@ -1,4 +1,4 @@
-"""The main function of a process that rank 0 has started on its machine."""
+"""The main function of a process that rank 0 started on its machine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def main() -> NoReturn:
 
 
 def end_with_the_first() -> None:
-    """End this process when rank 0 has ended, which closes its end of the pipe."""
+    """End this process when rank 0 ends, which closes its end of the pipe."""
     with os.fdopen(os.dup(0), "rb") as stream:
         stream.read()
     os._exit(EXIT_ERROR)

@@ -21,12 +21,12 @@ START = (
     " from normbench_cli.experiments.distributed.worker import main; main()"
 )
 INTERVAL = 0.2  # seconds between two checks of the processes
-NOTICE_SECONDS = 20.0  # after a loss; if communication has not failed by then, this process is interrupted
-EXIT_SECONDS = 20.0  # after that; then this process ends
+NOTICE_SECONDS = 20.0  # if communication has not failed this long after a loss, this process is interrupted
+EXIT_SECONDS = 20.0  # if it has not stopped this long after that, it exits
 
 
 class Workers:
-    """The processes of rank 1 and above.  They end when this process ends, and all of them end when one is lost.
+    """The processes of rank 1 and above.  They end with this process, and when one is lost, all of them end.
 
     size: the number of processes, this one included.  threads: of each process.  port: of the process group's store.
     """
@@ -50,14 +50,14 @@ class Workers:
         self._watch.start()
 
     def lost(self, wait: float = 0.0) -> str:
-        """How the first lost process has ended; empty if none is lost within `wait` seconds."""
+        """How the first lost process ended; empty if none is lost within `wait` seconds."""
         until = time.monotonic() + wait
         while not (ended := self._ended()) and time.monotonic() < until:
             time.sleep(INTERVAL / 4)
         return min(ended, key=lambda end: end[0])[1] if ended else ""
 
     def _ended(self) -> list[tuple[bool, str]]:
-        """For each lost process: whether it ended only because of another one or of this one, and how it ended."""
+        """For each lost process: whether it ended only because another one or this one did, and how it ended."""
         found = []
         for rank, (process, errors) in enumerate(zip(self._processes, self._errors, strict=True), 1):
             if process.poll() in (None, 0):
@@ -80,12 +80,12 @@ class Workers:
             if self._stopping.wait(NOTICE_SECONDS):
                 return
             interrupt_the_main_thread()
-            if not self._stopping.wait(EXIT_SECONDS):  # it waits for an accelerator that waits for the others
+            if not self._stopping.wait(EXIT_SECONDS):  # it is blocked on an accelerator that waits for the others
                 os.write(2, f"normbench: {self.lost()}\n".encode())
                 os._exit(EXIT_ERROR)
 
     def stop(self, *, after: float = 0.0) -> None:
-        """Kill the processes that have not ended after so many seconds."""
+        """Kill the processes that have not ended after `after` seconds."""
         self._stopping.set()
         self._watch.join()
         until = time.monotonic() + after

@@ -1,4 +1,4 @@
-"""Which executor runs the cells of a grid, and the resources of each run.  Loads no executor until it is opened."""
+"""Which executor runs the cells of a grid, and the resources of each run.  Imports no executor until it is opened."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from normbench_cli.registry.spec import suggest
 if TYPE_CHECKING:
     from normbench_cli.experiments.executors.protocol import Executor, Work
 
-EXTRAS = {"ray": "ray", "submitit": "slurm"}  # executors that need a package of their name, and the extra with it
+EXTRAS = {"ray": "ray", "submitit": "slurm"}  # executors that need a package of that name, and its extra
 EXECUTORS = ("local", *EXTRAS)
 
 
 @dataclass(frozen=True)
 class PerRun:
-    """The resources of one run.  cpus: cores; None for its share of the machine.  gpus: a fraction shares one GPU.
-    hours: SLURM's time limit."""
+    """The resources of one run.  cpus: cores; None for its share of the machine.  gpus: with a fraction, runs share a
+    GPU.  hours: SLURM's time limit."""
 
     cpus: float | None = None
     gpus: float = 0.0
@@ -31,13 +31,13 @@ class PerRun:
 
     @property
     def threads(self) -> int | None:
-        """The number of threads on which a run computes; None for as many as its process has."""
+        """The number of torch threads of a run; None for as many as its process has."""
         return None if self.cpus is None else max(1, int(self.cpus))
 
 
 @dataclass(frozen=True)
 class Choice:
-    """jobs: the maximum number of runs at a time.  address: of a Ray cluster."""
+    """jobs: the maximum number of concurrent runs.  address: of a Ray cluster."""
 
     executor: str
     jobs: int | None = None
@@ -45,7 +45,7 @@ class Choice:
     address: str | None = None
 
     def words(self) -> list[str]:
-        """The options that make this choice."""
+        """The command-line options for this choice."""
         takes = {one.name: getattr(self.per_run, one.name) for one in fields(PerRun)}
         given = {
             "--executor": self.executor,
@@ -59,7 +59,7 @@ class Choice:
 def choose(
     executor: str | None, jobs: int | None = None, per_run: str | None = None, address: str | None = None
 ) -> Choice | None:
-    """The choice that options or keywords make, checked; None for one run after the other in this process."""
+    """Check options or keywords and return the choice; None for sequential runs in this process."""
     if executor is None:
         others = {"--jobs": jobs, "--per-run": per_run, "--address": address}
         for option, value in others.items():
@@ -76,19 +76,19 @@ def choose(
     require(executor)
     takes = parse_per_run(per_run or "")
     if executor != "local" and takes.cpus is None:
-        takes = replace(takes, cpus=1.0)  # a scheduler asks how many
+        takes = replace(takes, cpus=1.0)  # a scheduler needs a number
     return Choice(executor, jobs, takes, address)
 
 
 def require(executor: str) -> None:
-    """Refuse an executor whose package is not installed."""
+    """Reject an executor whose package is not installed."""
     if executor in EXTRAS and find_spec(executor) is None:
         do = f'pip install "normbench[{EXTRAS[executor]}]"'
         raise UsageError(f"--executor {executor} needs the package {executor}", do)
 
 
 def parse_per_run(text: str) -> PerRun:
-    """``cpus=2,gpus=0.5`` as a value."""
+    """Parse ``cpus=2,gpus=0.5``."""
     known = [one.name for one in fields(PerRun)]
     given: dict[str, float] = {}
     for part in filter(None, text.split(",")):
@@ -112,7 +112,7 @@ def amount(name: str, text: str) -> float:
 
 
 def open_executor(choice: Choice, works: Sequence[Work]) -> AbstractContextManager[Executor]:
-    """The executor for these works; at the end of the block, runs that are still in progress are stopped."""
+    """Open the executor for these works; at the end of the block, runs that are still in progress are stopped."""
     module = import_module(f"{__package__}.{choice.executor}")
     executor: Executor = module.make_executor(choice, works)
     return closing(executor)

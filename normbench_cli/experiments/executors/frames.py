@@ -1,4 +1,4 @@
-"""Messages between two processes: eight bytes with the length, then the content."""
+"""Messages between two processes: the length in eight bytes, then the content."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def write_frame(stream: IO[bytes], content: bytes) -> None:
 
 
 def read_frame(stream: IO[bytes]) -> bytes:
-    """Waits for a whole message.  Raises EOFError if the other process has closed the stream."""
+    """Wait for a complete message.  Raises EOFError if the other process has closed the stream."""
     return read_exactly(stream, int.from_bytes(read_exactly(stream, LENGTH), "big"))
 
 

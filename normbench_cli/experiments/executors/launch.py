@@ -1,7 +1,7 @@
-"""From works to results: works are submitted, followed while they run, and submitted again if their worker is lost.
+"""From works to results: works are submitted, followed while they run, and resubmitted if their worker is lost.
 
 A worker reserves its cell.  If another launcher's process has reserved it first, the cell waits here until that process
-has finished it, and is submitted again if it is left unfinished.
+has finished it, and is resubmitted if it is left unfinished.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from normbench_cli.interrupts import Interrupted, ignored
 from normbench_cli.store import Store
 
 POLL_SECONDS = 1.0  # between two checks of the runs' progress
-MOST_LOSSES = 3  # of workers for one cell; one more, and the cell fails
+MOST_LOSSES = 3  # of workers per cell; with one more, the cell fails
 
 
 def run_works(
@@ -48,8 +48,8 @@ def run_works(
 ) -> list[RunResult]:
     """Run all works, and return their results in the same order.  A failed run is a result, too.
 
-    executor: one that is open already; otherwise one is opened for these works.  then: what to do after an interrupt,
-    for the message.
+    executor: an open one; otherwise one is opened for these works.  then: what to do after an interrupt, for the
+    message.
     """
     tasks = make_tasks(works, choice, store.location.address)
     launch = Launch(works, tasks, store, on_event)
@@ -78,7 +78,7 @@ def make_tasks(works: Sequence[Work], choice: Choice, db: str) -> list[Task]:
 
 
 class Launch:
-    """The tasks of one launch, and what has become of them."""
+    """The tasks of one launch, and their results."""
 
     def __init__(self, works: Sequence[GridWork], tasks: Sequence[Task], store: Store, on_event: Callback) -> None:
         self.left = {task.id: task for task in tasks}
@@ -96,7 +96,7 @@ class Launch:
         executor.submit(tasks)
 
     def poll(self, executor: Executor) -> Sequence[TaskEvent]:
-        """The tasks' events since the last call.  If other launchers run all cells that are left, waits a second."""
+        """The tasks' events since the last call.  Waits a second if other launchers run all remaining cells."""
         if self._submitted:
             return executor.poll(POLL_SECONDS)
         self._shared.say_waiting()
@@ -130,7 +130,7 @@ class Launch:
         return self.submit([task], executor)
 
     def take_from_others(self, executor: Executor) -> None:
-        """Take over the results of other launchers, and submit the cells that they left unfinished."""
+        """Collect the results of other launchers, and submit the cells that they left unfinished."""
         tasks = {work.fingerprint: self.left[name] for name, work in self._works.items() if name in self.left}
         for work, run in self._shared.ended():
             task = tasks[work.fingerprint]
@@ -156,7 +156,7 @@ class Launch:
         self._on_event(RunEnded(result))
 
     def follow(self, watch: Watch) -> None:
-        """Report the progress of the runs that are in progress according to the database."""
+        """Report the progress of runs from the database."""
         by_fingerprint = {task.work.fingerprint: task for task in self.left.values()}
         for fingerprint, run in watch.changes(by_fingerprint).items():
             task = by_fingerprint[fingerprint]

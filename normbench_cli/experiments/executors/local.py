@@ -1,6 +1,6 @@
-"""Cells in processes of this machine: one for each accelerator, or for each group of cores.
+"""Cells in processes on this machine: one per accelerator, or per group of cores.
 
-A process runs many cells.  A thread of the launcher hands it one task after another.
+A process runs many cells.  A thread of the launcher passes it one task after another.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from normbench_cli.experiments.executors.preparation import Preparation
 from normbench_cli.experiments.executors.protocol import Ended, Lost, Started, Task, TaskEvent, Work
 from normbench_cli.experiments.executors.surroundings import surroundings_here
 
-STOP_SECONDS = 20.0  # in which stopped processes record how their runs ended
+STOP_SECONDS = 20.0  # for stopped processes to record how their runs ended
 
 
 def make_executor(choice: Choice, works: Sequence[Work]) -> LocalExecutor:
@@ -28,7 +28,7 @@ def make_executor(choice: Choice, works: Sequence[Work]) -> LocalExecutor:
 
 
 def shares_of(choice: Choice, device: str, cells: int) -> list[dict[str, str]]:
-    """For each process, the environment variables that limit it to its part of the machine."""
+    """For each process, the environment variables that limit it to its share of the machine."""
     cores, gpus = usable_cores(), choice.per_run.gpus
     if gpus > 1:
         raise UsageError(f"--per-run gpus={gpus:g}, and a run computes on one GPU", "give gpus=1, or a part of one")
@@ -42,7 +42,7 @@ def shares_of(choice: Choice, device: str, cells: int) -> list[dict[str, str]]:
 
 
 class LocalExecutor:
-    """Starts a process for each share, see `shares_of`, at once."""
+    """Starts a process for each share (see `shares_of`) immediately."""
 
     def __init__(self, shares: Sequence[Mapping[str, str]], preparation: Preparation) -> None:
         self.notices: Sequence[str] = ()
@@ -76,7 +76,7 @@ class LocalExecutor:
 
 
 class WorkerThread(threading.Thread):
-    """Hands tasks to a process, and replaces the process when it is lost."""
+    """Passes tasks to a process, and replaces the process when it is lost."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class WorkerThread(threading.Thread):
             self._events.put(Started(task.id))
             try:
                 process = self._process = self._process or WorkerProcess(self._variables, self._preparation)
-                if self._closing.is_set():  # it was not there to be stopped
+                if self._closing.is_set():  # `stop` came before it was created
                     break
                 self._events.put(Ended(task.id, process.run(task)))
             except LostWorker as lost:
@@ -106,7 +106,7 @@ class WorkerThread(threading.Thread):
                 self._events.put(Lost(task.id, str(lost)))
 
     def stop(self) -> None:
-        """Interrupt the run of the process, which then ends."""
+        """Interrupt the process's run; the process then ends."""
         if self._process is not None:
             self._process.terminate()
 

@@ -27,7 +27,7 @@ class LostWorker(NormbenchError):
 
 
 class WorkerProcess:
-    """A process with the same code and module search path as this one.  It ends when this process ends."""
+    """A process with the same code and module search path as this one.  It ends with this process."""
 
     def __init__(self, variables: Mapping[str, str], preparation: Preparation) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
@@ -39,11 +39,11 @@ class WorkerProcess:
             env={**os.environ, **variables},
             start_new_session=True,  # Ctrl-C reaches the launcher, which stops its workers
         )
-        with suppress(OSError):  # it has ended already, which its first task will report
+        with suppress(OSError):  # it has already ended, which its first task will report
             self._write(preparation)
 
     def run(self, task: Task) -> Outcome:
-        """Raises `LostWorker` if the process ends before it answers."""
+        """Run a task.  Raises `LostWorker` if the process ends before it answers."""
         assert self._process.stdout is not None
         try:
             self._write(task)
@@ -57,7 +57,7 @@ class WorkerProcess:
         write_frame(self._process.stdin, pickle.dumps(message))
 
     def _how_it_ended(self) -> str:
-        """The last line that it wrote to stderr, or how it ended.  The process is gone after this."""
+        """End the process; return how it ended, with the last line that it wrote to stderr."""
         self._end()
         self._errors.seek(0)
         lines = [line for line in self._errors.read().decode(errors="replace").splitlines() if line.strip()]
@@ -76,7 +76,7 @@ class WorkerProcess:
     def _end(self) -> None:
         """End the process if it is still running, and close its pipes."""
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.1)  # its pipes are closed a moment before it is gone
+            self._process.wait(0.1)  # its pipes close a moment before it exits
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):

@@ -1,4 +1,4 @@
-"""The main function of a local worker: it prepares, then runs one task after another until its launcher has ended."""
+"""The main function of a local worker: it prepares, then runs one task after another until its launcher ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from normbench_cli.experiments.executors.worker import run_task
 def main() -> NoReturn:
     """Read a preparation and then tasks from stdin, and write their outcomes to stdout."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a component prints must not mix with the answers
+    os.dup2(2, 1)  # output that a component prints must not mix with the answers
     messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=receive, args=(messages,), daemon=True).start()
     pickle.loads(messages.get()).prepare()  # an interrupt ends it at once: nothing is recorded yet
@@ -30,7 +30,7 @@ def main() -> NoReturn:
 
 
 def receive(messages: queue.SimpleQueue[bytes]) -> NoReturn:
-    """Receive messages.  When the launcher has ended, this process ends at once, and its run counts as interrupted."""
+    """Receive messages.  When the launcher ends, this process ends at once, and its run counts as interrupted."""
     with os.fdopen(os.dup(0), "rb") as stream:
         while True:
             try:

@@ -11,7 +11,7 @@ from normbench_cli.experiments.executors.surroundings import Surroundings
 
 @dataclass(frozen=True)
 class Preparation:
-    """config: of the first cell; the others need mostly the same."""
+    """config: of the first cell; the others mostly need the same."""
 
     config: RunConfig
     surroundings: Surroundings

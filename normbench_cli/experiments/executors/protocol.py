@@ -23,7 +23,7 @@ class Work(Protocol):
     def fingerprint(self) -> str: ...
 
     def run(self, store: Store, on_event: Callback) -> RunResult:
-        """Run the cell, and record it.  Raises `Taken` if another process has reserved it."""
+        """Run and record the cell.  Raises `Taken` if another process has reserved it."""
         ...
 
     def again(self, run_id: str, status: str, store: Store) -> Self:
@@ -32,7 +32,7 @@ class Work(Protocol):
 
 
 class GridWork(Work, Shareable, Protocol):
-    """A cell of a grid that several launchers may have been given."""
+    """A cell of a grid that several launchers may share."""
 
     def made(self, run_id: str, store: Store) -> RunResult | None:
         """The cell's result from another process's run; None if something is left to do."""
@@ -41,10 +41,10 @@ class GridWork(Work, Shareable, Protocol):
 
 @dataclass(frozen=True)
 class Task:
-    """A work, with all that a worker needs to run it.
+    """A work, with everything that a worker needs to run it.
 
-    id: recorded with the run, so that a second worker finds what the first has begun.  db: path or URL, credentials
-    included.  threads: on which torch computes; None for as many as the worker's process has.
+    id: recorded with the run, so that a second worker finds what the first has begun.  db: path or URL, including
+    credentials.  threads: of torch; None for as many as the worker's process has.
     """
 
     id: str
@@ -58,7 +58,7 @@ class Task:
 class Outcome:
     """What a worker returns: the run's result, and notices for the user.
 
-    The result may be that the run failed, or that another process has reserved the cell (`elsewhere`).
+    The result may also be that the run failed, or that another process has reserved the cell (`elsewhere`).
     """
 
     result: RunResult
@@ -82,7 +82,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Failed:
-    """No worker can run the task; why: a sentence."""
+    """No worker can run the task.  why: a sentence."""
 
     task: str
     why: str
@@ -90,7 +90,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Lost:
-    """The worker was lost: killed, or its machine went down.  why: as far as it is known."""
+    """The worker was lost: killed, or its machine went down.  why: the reason, if known."""
 
     task: str
     why: str
@@ -105,7 +105,7 @@ class Executor(Protocol):
     notices: Sequence[str]  # for the user, about the executor itself
 
     def submit(self, tasks: Sequence[Task]) -> None:
-        """Take tasks.  Each ends with exactly one of `Ended`, `Failed` and `Lost`; one that is lost may be submitted
+        """Accept tasks.  Each ends with exactly one of `Ended`, `Failed` and `Lost`; a lost one may be submitted
         again."""
         ...
 

@@ -1,4 +1,4 @@
-"""Cells as tasks of a Ray cluster: an existing one, or one that is started on this machine for this command."""
+"""Cells as tasks of a Ray cluster: an existing one, or one started on this machine for this command."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from normbench_cli.experiments.executors.choice import Choice, PerRun
 from normbench_cli.experiments.executors.protocol import Ended, Failed, Lost, Task, TaskEvent, Work
 from normbench_cli.experiments.executors.worker import run_task
 
-CONNECT_SECONDS = 10.0  # in which a cluster must answer
-STOP_SECONDS = 20.0  # in which cancelled tasks record how their runs ended
+CONNECT_SECONDS = 10.0  # for a cluster to answer
+STOP_SECONDS = 20.0  # for canceled tasks to record how their runs ended
 
 
 def make_executor(choice: Choice, _works: Sequence[Work]) -> RayExecutor:
@@ -27,7 +27,7 @@ def make_executor(choice: Choice, _works: Sequence[Work]) -> RayExecutor:
 
 
 class RayExecutor:
-    """Each task requests the resources of a run.  `jobs` limits how many tasks are submitted to Ray at a time."""
+    """Each task requests the resources of a run.  `jobs` limits the number of tasks submitted to Ray at a time."""
 
     def __init__(self, choice: Choice) -> None:
         self._connected_here = not ray.is_initialized()
@@ -36,10 +36,10 @@ class RayExecutor:
         self.notices: Sequence[str] = [*unmet(choice.per_run), *shared_disk()]
         self._most = choice.jobs
         takes = choice.per_run
-        # the launcher, not Ray, submits a lost task again
+        # the launcher, not Ray, resubmits a lost task
         self._run: Any = ray.remote(run_task).options(num_cpus=takes.cpus, num_gpus=takes.gpus, max_retries=0)
         self._waiting: list[Task] = []
-        self._tasks: dict[Any, str] = {}  # by reference to their outcome
+        self._tasks: dict[Any, str] = {}  # by object reference
 
     def submit(self, tasks: Sequence[Task]) -> None:
         self._waiting += tasks
@@ -86,7 +86,7 @@ def connect(address: str | None) -> None:
 
 
 def check_reachable(address: str) -> None:
-    """An OSError if nothing answers at HOST:PORT.  Ray itself tries for more than ten minutes."""
+    """Raise OSError if nothing answers at HOST:PORT.  Ray itself retries for more than ten minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
@@ -113,7 +113,7 @@ def shared_disk() -> list[str]:
 
 
 def unmet(takes: PerRun) -> list[str]:
-    """A notice if no machine of the cluster has the resources of a run at present."""
+    """A notice if no machine of the cluster currently has the resources of a run."""
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     asked = {"CPU": takes.cpus or 0.0, "GPU": takes.gpus}
     if any(all(node.get(name, 0.0) >= amount for name, amount in asked.items()) for node in nodes):

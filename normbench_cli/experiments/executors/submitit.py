@@ -1,7 +1,7 @@
-"""Cells as jobs of SLURM, through submitit; where there is no SLURM, as processes of this machine.
+"""Cells as SLURM jobs, through submitit; without SLURM, as processes on this machine.
 
 Partition, account and the like come from the variables that sbatch reads (SBATCH_PARTITION, SBATCH_ACCOUNT, ...).  A
-job that SLURM preempts, or that reaches its time limit, is queued again and continues from its last checkpoint.
+job that SLURM preempts, or that reaches its time limit, is requeued and continues from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from normbench_cli.experiments.executors.worker import run_task
 from normbench_cli.interrupts import held_back
 
 POLL_SECONDS = 0.1
-SLURM_POLL_SECONDS = 60.0  # it calls sacct, which loads SLURM's database
+SLURM_POLL_SECONDS = 60.0  # it calls sacct, which puts load on SLURM's database
 MOST_AT_ONCE = 1000  # jobs of one array
 STOP_SECONDS = 40.0  # SLURM kills a job 30 s after the first signal
 NO_SLURM = "there is no SLURM here: the jobs are processes of this machine"
 
 
 class Requeued:
-    """`run_task` in the form that submitit can queue again."""
+    """`run_task` in a form that submitit can requeue."""
 
     def __call__(self, task: Task) -> Outcome:
         return run_task(task)
@@ -43,14 +43,14 @@ def make_executor(choice: Choice, _works: Sequence[Work]) -> SubmititExecutor:
 
 
 class SubmititExecutor:
-    """`jobs` limits how many jobs there are at a time; without SLURM, so does the number of cores."""
+    """`jobs` limits the number of concurrent jobs; without SLURM, its default is what the cores allow."""
 
     def __init__(self, choice: Choice, cluster: str | None = None) -> None:
         per_run, folder = choice.per_run, paths.home().absolute() / "submitit"
         if 0 < per_run.gpus < 1:
             raise UsageError(f"--per-run gpus={per_run.gpus:g}, but SLURM allocates whole GPUs", "give gpus=1")
         paths.ensure_writable(folder, "NORMBENCH_HOME")
-        folder.chmod(0o700)  # tasks have the credentials of the database
+        folder.chmod(0o700)  # tasks contain the credentials of the database
         self._executor = submitit.AutoExecutor(folder=folder, cluster=cluster)
         self._executor.update_parameters(
             name="normbench",
@@ -109,7 +109,7 @@ class SubmititExecutor:
         try:
             if (
                 job.paths.result_pickle.exists() or not self._local
-            ):  # a network folder may show it later: `result` waits
+            ):  # on a network file system it may appear later: `result` waits
                 found = Ended(task, job.result())
                 job.paths.stdout.unlink(missing_ok=True)
                 job.paths.stderr.unlink(missing_ok=True)

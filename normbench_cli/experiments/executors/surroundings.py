@@ -1,6 +1,6 @@
 """What must be the same in every worker, on any machine: home, data, working folder, module path, the user's command.
 
-The home, with the checkpoints, must be on a disk that all machines see under the same path.
+The home folder, with the checkpoints, must be on a disk that all machines mount at the same path.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from normbench_cli import paths
 
 @dataclass(frozen=True)
 class Surroundings:
-    """variables: of the environment.  path: where Python looks for modules.  argv: the command, recorded with runs."""
+    """variables: of the environment.  path: Python's module search path.  argv: the command, recorded with runs."""
 
     variables: Mapping[str, str]
     folder: str
@@ -25,7 +25,7 @@ class Surroundings:
     argv: tuple[str, ...]
 
     def enter(self) -> None:
-        """Change this process for good, so that it matches the launcher."""
+        """Change this process permanently to match the launcher."""
         os.environ.update(self.variables)
         sys.argv = list(self.argv)
         sys.path += [place for place in self.path if place not in sys.path]
@@ -35,8 +35,8 @@ class Surroundings:
 
 
 def surroundings_here() -> Surroundings:
-    """Those of this process."""
+    """The surroundings of this process."""
     chosen = {name: value for name, value in os.environ.items() if name.startswith("NORMBENCH_")}
-    chosen.pop("NORMBENCH_DB", None)  # may have a password; the database is named by the task
+    chosen.pop("NORMBENCH_DB", None)  # may contain a password; the task names the database
     chosen |= {"NORMBENCH_HOME": str(paths.home().absolute()), "NORMBENCH_DATA": str(paths.data_root().absolute())}
     return Surroundings(chosen, str(Path.cwd()), tuple(sys.path), tuple(sys.argv))

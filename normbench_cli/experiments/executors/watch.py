@@ -1,4 +1,4 @@
-"""The progress of the cells, read from the database: the same for workers of every kind."""
+"""The progress of the cells, read from the database: the same for every kind of worker."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from normbench_cli.errors import NormbenchError
 from normbench_cli.store import Store
 from normbench_cli.store.tasks import Running, running
 
-SECONDS = 1.0  # at least, between two queries
+SECONDS = 1.0  # minimum between two queries
 
 
 class Watch:
-    """Queries the runs in progress at most once a second.  A query that fails is left out."""
+    """Queries the runs in progress at most once a second.  Failed queries are ignored."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

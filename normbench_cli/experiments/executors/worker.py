@@ -1,4 +1,4 @@
-"""How a worker runs a task, in any process on any machine.  Loads torch."""
+"""Running a task in a worker, in any process on any machine.  Loads torch."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from normbench_cli.store.reading import AnyRow
 from normbench_cli.store.recording import TASK
 from normbench_cli.store.tasks import run_of_task
 
-EXIT_SECONDS = 30.0  # seconds in which a lost worker must have ended
+EXIT_SECONDS = 30.0  # for a lost worker to end
 
 
 def run_task(task: Task) -> Outcome:
-    """Run the cell, or continue the run that an earlier worker has begun.  An interrupt is recorded and raised."""
+    """Run the cell, or continue the run that an earlier worker began.  An interrupt is recorded and raised."""
     task.surroundings.enter()
     if task.threads is not None and torch.get_num_threads() != task.threads:
         torch.set_num_threads(task.threads)
@@ -38,7 +38,7 @@ def run_task(task: Task) -> Outcome:
         except Taken as taken:
             known = taken.fingerprint or task.work.fingerprint
             result = RunResult("", "running", task.work.config, {}, str(taken), fingerprint=known, elsewhere=True)
-        except Exception as error:  # whatever is wrong with one cell must not cost the others
+        except Exception as error:  # of any kind: it must not stop the other cells
             work, why = task.work, f"{type(error).__name__}: {error}"
             result = RunResult("", "failed", work.config, {}, why, fingerprint=work.fingerprint)
     return Outcome(result, tuple(notices))
@@ -55,7 +55,7 @@ def recorded_work(task: Task, notices: list[str]) -> RunResult:
 
 
 def what_is_left(task: Task, store: Store) -> Work:
-    """The work, without the part that a lost worker has done."""
+    """The work, without the part that a lost worker did."""
     run = run_of_task(store, task.work.fingerprint, task.id)
     if run is None:
         return task.work
@@ -68,7 +68,7 @@ def what_is_left(task: Task, store: Store) -> Work:
 
 
 def wait_until_gone(run: AnyRow) -> None:
-    """Wait for the process of a run: a lost worker may take a moment to end.  On another machine it cannot be seen."""
+    """Wait for the process of a run to end, as a lost worker may take a moment; not possible on another machine."""
     end, seen = time.monotonic() + EXIT_SECONDS, run.host == socket.gethostname() and run.pid != os.getpid()
     while seen and is_alive(run.pid, run.process_started):
         if time.monotonic() > end:
@@ -77,7 +77,7 @@ def wait_until_gone(run: AnyRow) -> None:
 
 
 class MessageCollector(logging.Handler):
-    """Collects the messages that are logged for the user."""
+    """Collects the messages logged for the user."""
 
     def __init__(self, lines: list[str]) -> None:
         super().__init__(logging.WARNING)
@@ -89,7 +89,7 @@ class MessageCollector(logging.Handler):
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """The warnings that normbench logs in this block: nobody reads a worker's stderr."""
+    """Collect the warnings that normbench logs in this block, as nobody reads a worker's stderr."""
     lines: list[str] = []
     logger, collector = logging.getLogger("normbench_cli"), MessageCollector(lines)
     before = logger.propagate

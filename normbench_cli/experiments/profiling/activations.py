@@ -1,7 +1,7 @@
-"""`--from-run RUN`: the values that the norms of a trained network see, to time contenders on them.
+"""`--from-run RUN`: the inputs of a trained network's norms, to time contenders on them.
 
-The network of the run's checkpoint gets two batches of the run's training data in training mode.  The second is what
-is timed; the first is the batch before, from which a solver has its warm start.
+The network of the run's checkpoint is run on two batches of the run's training data in training mode.  The inputs from
+the second are timed; those from the first, the batch before, give solvers their warm start.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from normbench_cli.registry.spec import suggest
 from normbench_cli.store import Store
 
 Shape = tuple[int, ...]
-OF_THE_RUN = ("model", "data", "act", "batch_size")  # settings that a profile takes from the run
-USUAL = ("amp", "channels_last")  # the same, unless others are given
+OF_THE_RUN = ("model", "data", "act", "batch_size")  # settings that a profile copies from the run
+USUAL = ("amp", "channels_last")  # the same, unless overridden
 
 
 class Values(NamedTuple):
-    """What a layer was called with, in the batch and in the one before."""
+    """The input of a layer, in the batch and in the one before."""
 
     layer: str
     x: Tensor
@@ -41,8 +41,8 @@ class Values(NamedTuple):
 
 @dataclass(frozen=True)
 class Activations:
-    """batch: its number, from 1, in a training that begins with the first epoch.  counts: how often the norms of the
-    network are called with each shape.  values: of one layer of each shape.  settings: those of the run."""
+    """batch: its number, from 1, counted from the first epoch of training.  counts: how often the norms of the network
+    are called with each shape.  values: of one layer per shape.  settings: those of the run."""
 
     run: str
     batch: int
@@ -57,11 +57,11 @@ class Activations:
 
     @property
     def identity(self) -> list[Any]:
-        """What decides which profiles are on the same values."""
+        """The key by which profiles on the same values are recognized."""
         return [self.run, self.batch, [values.layer for values in self.values.values()]]
 
     def source(self, shape: Shape) -> dict[str, Any]:
-        """Where the values of a shape are from."""
+        """The run, batch and layer that the values of a shape come from."""
         return {"run": self.run, "batch": self.batch, "layer": self.values[shape].layer}
 
 
@@ -74,7 +74,7 @@ def record_activations(
     allow: Packages = (),
     force: bool = False,
 ) -> Activations:
-    """text: the run, or RUN@BATCH.  layer: whose values are taken for its shape; by default the first of each shape.
+    """text: the run, or RUN@BATCH.  layer: used for its shape; by default the first layer of each shape is.
 
     allow, force: as in `evaluate`.
     """
@@ -91,7 +91,7 @@ def record_activations(
 
 
 def parse_run(text: str) -> tuple[str, int]:
-    """RUN@BATCH; the first batch by default."""
+    """Parse RUN@BATCH; the first batch is the default."""
     name, at, number = text.partition("@")
     if at and not (number.isascii() and number.isdigit() and int(number)):
         raise UsageError(f"--from-run {text}: '{number}' is not a batch", "number batches from 1: d322c4f1@5")
@@ -105,7 +105,7 @@ def settings_of(config: RunConfig) -> dict[str, Any]:
 def observed(
     training: Training, layers: list[str], number: int, preferred: str
 ) -> tuple[dict[Shape, int], dict[Shape, Values]]:
-    """The shapes with counts, and the values of one layer of each."""
+    """The shapes with counts, and the values of one layer per shape."""
     model = training.model.train()
 
     def seen_in(index: int, names: Iterable[str]) -> Seen:
@@ -123,6 +123,6 @@ def observed(
 
 
 def batch_at(train: Batches, index: int) -> Batch:
-    """The batch with this index in a training that begins with epoch 1; -1 is the last one of epoch 0."""
+    """The batch with this index, counted from the start of epoch 1; -1 is the last batch of epoch 0."""
     epoch, first = divmod(index, len(train))
     return next(iter(train.epoch(epoch + 1, first)))

@@ -1,5 +1,5 @@
-"""On a CPU all kernels are compiled before anything is timed, by two processes: this one, and the one that measures
-peak memory.  Each finds on disk what the other has compiled."""
+"""On a CPU, compile all kernels before anything is timed, in two processes: this one, and the one that measures peak
+memory.  Each finds on disk what the other has compiled."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from normbench_cli.experiments.profiling.steps import Place, calling_at
 from normbench_cli.experiments.profiling.workloads import make_contenders, values_at
 from normbench_cli.measure.peak import Peak, PeakProcess, layer_job
 
-QUEUED = 64  # jobs at most that wait for their turn: many more would fill the pipes, and both processes would wait
+QUEUED = 64  # maximum number of waiting jobs: many more would fill the pipes and deadlock both processes
 
 
 def compile_and_find_peaks(plan: ProfilePlan, peaks: PeakProcess, beat: Callable[[], object]) -> list[dict[str, Peak]]:
-    """The peak memory of the contenders, by place.
+    """Return the peak memory of the contenders, by place.
 
-    This process compiles the first half of the places, while the other one measures the second half, from the end, and
-    so compiles it.  A place in the middle is for both; they begin with different contenders.
+    This process compiles the first half of the places, while the other one measures, and thereby compiles, the second
+    half, from the end.  Both compile a place in the middle, beginning with different contenders.
     """
     numbered = list(enumerate(places(plan)))
     half, odd = divmod(len(numbered), 2)
@@ -45,15 +45,15 @@ def compile_and_find_peaks(plan: ProfilePlan, peaks: PeakProcess, beat: Callable
 
 
 def compile_place(plan: ProfilePlan, place: Place) -> None:
-    """A step of each contender compiles its kernels, those of the backward pass included."""
+    """Run a step of each contender, which compiles its kernels, including those of the backward pass."""
     with calling_at(place):
         for workload in make_contenders(plan, place).workloads.values():
-            with suppress(Exception):  # it is raised again, and recorded, where the contender is timed
+            with suppress(Exception):  # it is raised again, and recorded, when the contender is timed
                 workload.step()
 
 
 def ask_for_peaks(plan: ProfilePlan, place: Place, peaks: PeakProcess, folder: Path) -> None:
-    """Each contender gets a process of its own."""
+    """Request the peak memory of each contender, which is measured in a process of its own."""
     values, path = values_at(plan, place.case) if place.case else None, None
     if values is not None and place.case is not None:
         path = folder / f"values-{'x'.join(map(str, place.case.shape))}.pt"

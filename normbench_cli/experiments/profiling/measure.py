@@ -21,7 +21,7 @@ from normbench_cli.measure.solver import reset_solver_statistics, solver_metrics
 from normbench_cli.measure.steadiness import Steadiness, is_noisy
 from normbench_cli.measure.timing import Prepared, Stopped, Timing, Work, sample_ms, time_interleaved, why_stopped
 
-REFERENCE = "batchnorm"  # the one to which ratios are to be precise
+REFERENCE = "batchnorm"  # the precision is required of ratios to this one
 
 
 class WorkFailed(Exception):
@@ -34,10 +34,10 @@ class WorkFailed(Exception):
 
 @dataclass
 class Measured:
-    """What was found at one place, by norm.
+    """The measurements at one place, by norm.
 
-    moved: bytes that it must move; least_ms: the least time for them.  calibration: the time of a fixed piece of work
-    before, between and after the rounds; calibrations: only that of each round.
+    moved: bytes that it must move.  least_ms: the least time for them.  calibration: times of a fixed workload before,
+    between and after the rounds.  calibrations: only those of the rounds.
     """
 
     place: Place
@@ -54,7 +54,7 @@ class Measured:
     failures: dict[str, Failure] = field(default_factory=dict)
 
     def limit_fraction(self, norm: str) -> float | None:
-        """The least time over the time taken; None for what must move nothing."""
+        """The least time divided by the measured time; None for a norm that need not move anything."""
         if self.least_ms is None or not self.moved.get(norm):
             return None
         return self.least_ms / self.timings[norm].median
@@ -68,8 +68,8 @@ def measure_place(
     roofline: Roofline,
     peaks: Mapping[str, Peak] | None,
 ) -> Measured:
-    """end: of further rounds, by the monotonic clock.  beat: called between two samples, where it costs no measurement
-    anything.  peaks: where they were measured by another process."""
+    """end: of further rounds, by the monotonic clock.  beat: called between samples, where it disturbs no measurement.
+    peaks: those measured by another process, if any."""
     found = Measured(place)
     with calling_at(place):
         contenders = make_contenders(plan, place)
@@ -86,7 +86,7 @@ def measure_place(
 def time_contenders(
     plan: ProfilePlan, contenders: Contenders, found: Measured, seconds: float, beat: Callable[[], object]
 ) -> None:
-    """Time those that work; one that fails while it is timed drops out, and the others start again."""
+    """Time the contenders; one that fails meanwhile drops out, and the others are timed again."""
 
     def sample(work: Work, device: torch.device, repeats: int) -> float:
         beat()
@@ -122,13 +122,13 @@ def time_contenders(
 
 
 def search_metrics(model: nn.Module) -> dict[str, float]:
-    """Nothing where no search was made, as in evaluation."""
+    """The solver's metrics; empty if it did not run, as in evaluation."""
     metrics = solver_metrics(model)
     return metrics if metrics.get("solver/iterations_max") else {}
 
 
 def named(name: str, work: Work) -> Work:
-    """The work, whose errors say whose they are."""
+    """The work, with its errors wrapped in `WorkFailed`, which names the contender."""
     if isinstance(work, Prepared):
         return Prepared(named(name, work.work), named(name, work.prepare))
 
@@ -142,12 +142,12 @@ def named(name: str, work: Work) -> Work:
 
 
 def accelerator_peaks(plan: ProfilePlan, contenders: Contenders) -> dict[str, Peak]:
-    """On an accelerator the allocator counts."""
+    """The peak memory on an accelerator, from the allocator's statistics."""
     return {name: Peak(peak_bytes(each.step, plan.device)) for name, each in contenders.workloads.items()}
 
 
 def find_limit(case: LayerCase, contenders: Contenders, found: Measured, roofline: Roofline) -> None:
-    """The bytes that must be moved and the least time for them; measured again if a layer is faster than that."""
+    """Set the bytes that must be moved and the least time for them; measure it again if a layer is faster."""
     moved, working_set = moved_bytes(case), working_set_bytes(case)
     found.moved = {name: 0 if each.does_nothing else moved for name, each in contenders.workloads.items()}
     working = [timing.median for name, timing in found.timings.items() if found.moved[name]]

@@ -1,11 +1,11 @@
-"""What a norm costs in the step of a model, set apart from the rest: its share of the step, and the examples a second.
+"""The cost of the norms alone in a model's step: their share of the step time, and the examples per second.
 
 The step without the norm is that with `none`, which is timed in the same rounds.  A round's share is
 
     (time - time of the reference) / time
 
-so the share above `none` is the norm's own, and that above `batchnorm` is what it costs more.  The share of a round is
-1 - 1 / r, where r is the round's ratio of times, and grows with it: its interval is that of the ratio.
+so the share relative to `none` is the norm's own, and that relative to `batchnorm` is its extra cost.  A round's share
+is 1 - 1 / r, where r is the round's ratio of times; it is increasing in r, so its interval follows from the ratio's.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ NONE = "none"
 
 
 def share_of(timing: Timing, reference: Timing) -> Ratio:
-    """How much of the step is what the reference does not do; below 0 if the reference is slower."""
+    """The share of the step that exceeds the reference's time; negative if the reference is slower."""
     kept = paired_ratio(reference.samples, timing.samples)
     return Ratio(1 - kept.median, 1 - kept.high, 1 - kept.low)
 
 
 def share_columns(timing: Timing, reference: Timing | None) -> dict[str, float | None]:
-    """What the row of a time says of it; nothing where the reference could not be measured."""
+    """The share columns of a row for step_time_ms; None where the reference could not be measured."""
     found = share_of(timing, reference) if reference else None
     names = ("median", "low", "high")
     columns = ("share", "share_low", "share_high")
@@ -51,6 +51,6 @@ def rate_columns(timing: Timing, reference: Timing | None, examples: int) -> dic
 
 
 def step_metrics(timing: Timing, without: Timing | None, examples: int) -> dict[str, float]:
-    """What is recorded of a contender's step besides its time.  without: the step with the norm `none`."""
+    """The metrics recorded for a contender's step besides its time.  without: the step with the norm `none`."""
     rate = {"samples_per_s": 1e3 * examples / timing.median}
     return rate if without is None else rate | {"norm_share": share_of(timing, without).median}

@@ -1,4 +1,4 @@
-"""What a profile measures, and for how long: checked before anything is measured or recorded."""
+"""What a profile measures, and for how long; checked before anything is measured or recorded."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ Shape = tuple[int, ...]
 class ProfilePlan:
     """What is profiled: configurations that differ in their norm, as layers in some cases, as training steps, or both.
 
-    cases: with the count with which a network calls its norms so.  rounds: each contender is timed once in each.
-    precision: further rounds follow until every ratio is known to this fraction, or until the `seconds` for all
-    comparisons together are over.  memory: whether peaks are measured.  steps, starts: of the model, see `steps.py` and
-    `measure/start.py`.  activations: what the layers are given, if it is not normal data.
+    cases: each with the number of times that a network calls its norms so.  rounds: each times every contender once.
+    precision: further rounds follow until every ratio is known to this relative precision, or the `seconds` for all
+    comparisons are used up.  memory: whether peaks are measured.  steps, starts: of the model, see `steps.py` and
+    `measure/start.py`.  activations: inputs of the layers, in place of normally distributed data.
     """
 
     configs: tuple[ResolvedConfig, ...]
@@ -56,12 +56,12 @@ class ProfilePlan:
 
     @property
     def places(self) -> int:
-        """How many comparisons are made."""
+        """The number of comparisons."""
         return len(list(places(self)))
 
     @property
     def identity(self) -> list[Any]:
-        """What decides which profiles measure the same, besides the configurations."""
+        """The part of a profile's fingerprint that the configurations do not cover."""
         shapes = list(dict.fromkeys(case.shape for case in self.cases))
         labels = [case.label for case in self.cases]
         usual = [LayerCase(shape).label for shape in shapes]
@@ -73,7 +73,7 @@ class ProfilePlan:
 
 
 def places(plan: ProfilePlan) -> Iterator[Place]:
-    """What is compared: the layers in each case, then the steps of the model."""
+    """Yield the comparisons: the layers in each case, then the steps of the model."""
     for case, count in plan.cases.items():
         yield Place(case=case, count=count, source=plan.activations.source(case.shape) if plan.activations else {})
     config = plan.configs[0]
@@ -100,12 +100,12 @@ def plan_profile(
     starts: Sequence[str] = ("warm",),
     activations: Activations | None = None,
 ) -> ProfilePlan:
-    """A checked plan: the norms, each once, after the references `none` and `batchnorm`.
+    """Return a checked plan: the references `none` and `batchnorm`, then the norms, without duplicates.
 
     settings: the other settings of the configurations.  shapes: with counts, if they are those of a network.  only:
     layers, model or both.  dtypes, memory_formats, calls, passes: layers are measured in each combination, see
-    `measure/cases.py`; the memory format is by default that of the setting channels_last.  steps: of the model, see
-    `steps.py`.  starts: of solvers in layers and model, see `measure/start.py`.  activations: what layers are given.
+    `measure/cases.py`; the memory format defaults to that of the setting channels_last.  steps: of the model, see
+    `steps.py`.  starts: of solvers in layers and model, see `measure/start.py`.  activations: inputs of the layers.
     """
     if only not in ("layers", "model", "both"):
         raise UsageError(f"--only {only} is not known", "give layers, model or both")
@@ -154,7 +154,7 @@ def plan_profile(
 
 
 def check_device(device: torch.device, dtypes: Sequence[str], calls: Sequence[str]) -> None:
-    """Raise for what not every device has."""
+    """Raise an error for options that the device does not support."""
     if "float64" in dtypes and not has_float64(device):
         raise UsageError(f"--dtype float64: {device} has no float64", "give --dtype float32")
     if "reduce-overhead" in calls and not takes_flags(device):
@@ -168,7 +168,7 @@ def check_words(option: str, given: Sequence[str], known: Mapping[str, Any] | Se
 
 
 def resolved_for_layers(config: RunConfig) -> ResolvedConfig:
-    """A layer need not fit the model of the settings, which is not made."""
+    """Resolve a configuration without building its model, which the layers need not fit."""
     pick_device(config.device)
     return with_choices(config, amp=resolved_amp(config), compile=False, channels_last=bool(config.channels_last))
 

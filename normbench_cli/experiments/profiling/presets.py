@@ -1,4 +1,4 @@
-"""The shapes with which well-known networks call their norms, and how often each: what a norm costs in a network."""
+"""The input shapes of the norms in well-known networks, with counts, to profile what a norm costs in a network."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Preset:
-    """batch: its usual size.  counts: by the shape of one example, in the order of the network; for a network of graphs
-    by the features of a node.  source: of the network."""
+    """batch: its usual size.  counts: by the shape of one example, in network order; for graph networks by the features
+    of a node.  source: of the network."""
 
     batch: int
     counts: Mapping[Shape, int]
@@ -23,7 +23,7 @@ class Preset:
     graphs: bool = False
 
     def shapes(self, batch: int | None = None) -> dict[Shape, int]:
-        """Counts by the shape of a batch of so many examples."""
+        """Counts by shape, for a batch of `batch` examples (the usual size by default)."""
         examples = (batch or self.batch) * (NODES_PER_GRAPH if self.graphs else 1)
         return {(examples, *shape): count for shape, count in self.counts.items()}
 

@@ -1,4 +1,4 @@
-"""What of a profile goes to the database: a run for each contender, with every raw sample."""
+"""Recording a profile in the database: a run for each contender, with every raw sample."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from normbench_cli.store import Store
 
 
 def begin_contender(config: ResolvedConfig, plan: Identified, store: Store, facts: dict[str, Any]) -> str:
-    """Record a run for a contender.  The hardware is part of a profile's identity."""
+    """Record a new run for a contender.  The hardware is part of a profile's fingerprint."""
     own, details = details_of(config, facts)
     fingerprint = profile_fingerprint(own, config, plan, facts)
     return begin_run(config, store, facts, kind="profile", fingerprint=fingerprint, details=details)
 
 
 def record_place(store: Store, run_ids: dict[str, str], found: Measured) -> None:
-    """The metrics and samples of all contenders at one place."""
+    """Record the metrics and samples of all contenders at one place."""
     at = found.place.condition
     for name, run_id in run_ids.items():
         metrics = {f"{metric}@{at}": float(value) for metric, value in metrics_of(found, name).items()}
@@ -34,7 +34,7 @@ def record_place(store: Store, run_ids: dict[str, str], found: Measured) -> None
 
 
 def metrics_of(found: Measured, name: str) -> dict[str, float]:
-    """oom or failed are 1 where a contender could not be measured."""
+    """The metrics of a contender; only `oom` or `failed`, with the value 1, if it could not be timed."""
     if name in found.failures:
         return {found.failures[name].status: 1.0}
     if name not in found.timings:
@@ -57,7 +57,7 @@ def metrics_of(found: Measured, name: str) -> dict[str, float]:
 
 
 def end_contender(store: Store, run_id: str, name: str, measured: list[Measured]) -> None:
-    """A contender that could be measured nowhere has failed; elsewhere its run says where it could not."""
+    """End a contender's run: failed if it could be measured nowhere; the message names where it could not."""
     failures = {each.place.condition: each.failures[name] for each in measured if name in each.failures}
     message = "; ".join(f"{at}: {failure.status}, {failure.message}" for at, failure in failures.items())
     nothing = failures and not any(name in each.timings for each in measured)

@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 def place_columns(place: Place, device: str, amp: str) -> Row:
-    """What every row of a place has."""
+    """The columns that all rows of a place share."""
     if place.case is None:
         own = {"step": place.step, "start": place.start, "batch_size": place.batch_size}
         return {"model": place.model, "dtype": "float32", "amp": amp, "device": device, **own}

@@ -1,7 +1,7 @@
-"""The bandwidth of this machine by the size of the working set: measured once, and kept in the home.
+"""The bandwidth of this machine by working set size: measured once, and cached in the home folder.
 
-The file holds an entry for each hardware; a size is measured when it is needed for the first time, and measured again
-when a layer seems to be faster than the machine, because another program may have slowed down the first measurement.
+The file holds an entry for each hardware.  A size is measured when it is first needed, and again when a layer seems to
+be faster than the machine, because another program may have slowed down the first measurement.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from normbench_cli.measure.failures import is_out_of_memory
 
 
 class Roofline:
-    """The bandwidths of one hardware: what `threads`, `affinity` and the device's name say it is."""
+    """The bandwidths of one hardware, identified by device, number of threads and CPU affinity."""
 
     def __init__(self, facts: Mapping[str, Any], device: torch.device) -> None:
         identity = [facts["device_name"], facts["device"], facts["threads"], len(affinity())]
@@ -30,18 +30,18 @@ class Roofline:
         self._bandwidth = Bandwidth(read_entries().get(self._key, {}))
 
     def least_ms(self, moved: int, working_set: int) -> float | None:
-        """The least time in which so many bytes can be moved; None where there is no memory to find out."""
+        """The least time to move this many bytes; None if there is not enough memory to measure it."""
         if missing := self._bandwidth.missing(working_set):
             self._measure(sorted(set(missing)))
         return None if self._bandwidth.missing(working_set) else self._bandwidth.least_ms(moved, working_set)
 
     def least_ms_again(self, moved: int, working_set: int) -> float | None:
-        """The same after measuring once more; the faster measurement counts."""
+        """The same after another measurement; the faster one counts."""
         self._measure(sorted(set(neighbors(working_set))))
         return self.least_ms(moved, working_set)
 
     def _measure(self, sizes: list[int]) -> None:
-        """Only what was measured on a steady machine is kept; on another it serves this command alone."""
+        """Measure sizes.  Only steady measurements are saved; others are used by this command alone."""
         try:
             measured = measure_bandwidth(sizes, self._device)
         except Exception as error:
@@ -55,7 +55,7 @@ class Roofline:
 
 
 def read_entries() -> dict[str, dict[int, float]]:
-    """Bytes a second by size for each hardware; an entry that is damaged is measured anew."""
+    """Read bytes per second by size for each hardware, without damaged entries, which are measured again."""
     try:
         document = json.loads(paths.bandwidth_file().read_text(encoding="utf-8"))
     except (OSError, ValueError):

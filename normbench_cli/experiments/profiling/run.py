@@ -1,4 +1,4 @@
-"""A profile from the first contender to the last: measured, recorded and shown place by place."""
+"""Running a whole profile: measured, recorded and shown place by place."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Show = Callable[[list[Row]], object]
 
 
 def run_profile(plan: ProfilePlan, store: Store, show: Show = lambda rows: None) -> dict[str, Any]:
-    """Measure everything, record every raw sample, and give the environment, the results, the totals and what is lost.
+    """Measure everything, record every raw sample, and return environment, results, totals and what could not be saved.
 
     show: called with the rows of each place as soon as it is measured.
     """
@@ -41,7 +41,8 @@ def peak_process(plan: ProfilePlan) -> PeakProcess:
 def profile_contenders(
     plan: ProfilePlan, store: Store, show: Show = lambda rows: None, peaks: PeakProcess | None = None
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """The recorded run of each norm, and what `run_profile` gives.  peaks: one that several profiles share."""
+    """Return the recorded run of each norm, and the result of `run_profile`.  peaks: a process shared by several
+    profiles."""
     with build.flags_of(plan.configs[0]):
         return profile_as_set(plan, store, show, peaks)
 
@@ -49,7 +50,7 @@ def profile_contenders(
 def profile_as_set(
     plan: ProfilePlan, store: Store, show: Show, peaks: PeakProcess | None
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """The same with torch's settings as they are."""
+    """Do the work of `profile_contenders` with torch's settings as they are."""
     paths.set_compile_cache()
     facts = environment(plan.device) | thread_facts()
     results: list[Row] = []

@@ -1,6 +1,6 @@
-"""`--shapes-of MODEL`: the shapes with which a model calls its norms on its data, and how often each.
+"""`--shapes-of MODEL`: the input shapes of a model's norms on its data, with counts.
 
-One forward pass shows them: of images on torch's `meta` device, where it costs nothing, of graphs on the CPU.
+One forward pass shows them: for images on torch's `meta` device, where it costs nothing, for graphs on the CPU.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from normbench_cli.registry import MODELS
 from normbench_cli.registry.outside import import_component
 from normbench_cli.registry.trust import USER
 
-GRAPHS_OF_THE_USER = "toy_graphs"  # for a model of graphs, unless --data names others
+GRAPHS_OF_THE_USER = "toy_graphs"  # for a graph model, unless --data is given
 
 
 def shapes_of(model: str, settings: dict[str, object]) -> dict[Shape, int]:
     """Counts by shape, for a batch of the settings' size, with the norm `batchnorm`.
 
-    model: a name of the registry with its parameters; or ``package.module:function``, which is called without arguments
-    and then with images; ``@3x224x224`` at the end gives the size of an image in place of the data's.
+    model: a registered name with its parameters; or ``package.module:function``, which is called without arguments and
+    returns a model of images; ``@3x224x224`` at the end overrides the image size of the data.
     """
     name, _, size = model.partition("@")
     image = parse_image(size) if size else None
@@ -73,14 +73,14 @@ def shapes_of_model(config: RunConfig, image: Shape | None) -> dict[Shape, int]:
 
 @dataclass(frozen=True)
 class Pictures:
-    """What a model has to know of data that are not there."""
+    """What a model has to know about the data, when none are loaded."""
 
     channels: int
     classes: int = 10
 
 
 def shapes_of_outside(name: str, image: Shape, batch: int) -> dict[Shape, int]:
-    """Of a model from another package, with that package's norms."""
+    """Counts by shape for a model from another package, with that package's norms."""
     if name.startswith("torchvision."):
         import_torchvision()
     make = import_component("model", name)
@@ -89,7 +89,7 @@ def shapes_of_outside(name: str, image: Shape, batch: int) -> dict[Shape, int]:
             network = make()  # type: ignore[operator]
             assert isinstance(network, nn.Module)
             return norm_shapes(network, lambda: network(torch.zeros(batch, *image)), TORCH_NORMS)
-    except Exception as error:  # it may be anything
+    except Exception as error:  # of any kind
         raise UsageError(
             f"{name} cannot be run on images of {'x'.join(map(str, image))}: {first_sentence(error)}",
             "name a function that makes a model without arguments, and give the size: name@3x224x224",

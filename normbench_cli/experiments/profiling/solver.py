@@ -33,7 +33,7 @@ from normbench_cli.store import Store
 __all__ = ["CHANNELS", "PHIS", "VALUES", "SolverPlan", "plan_solver", "run_solver"]
 PHIS = (1.2, 1.5, 3.0)
 PASSES = (1, 2, 3, 4, 6, 8, 16, 32)
-ENOUGH = 80  # passes, for a guess in float64
+ENOUGH = 80  # passes, for an initial guess in float64
 FEWEST_ROUNDS = 3
 
 
@@ -41,8 +41,7 @@ FEWEST_ROUNDS = 3
 class SolverPlan:
     """Every solver with every phi on all data.
 
-    data: a tensor (values, channels) by name.  rounds: each is timed so often, less often where `seconds` are over, and
-    at least three times.
+    data: tensors (values, channels) by name.  rounds: of timing; fewer once `seconds` are over, but at least three.
     """
 
     data: Mapping[str, Tensor]
@@ -58,7 +57,7 @@ class SolverPlan:
 
     @property
     def identity(self) -> list[Any]:
-        """What decides which of these profiles measure the same, besides the configurations."""
+        """The part of a profile's fingerprint that the configurations do not cover."""
         return ["solver", {name: list(x.shape) for name, x in self.data.items()}, list(PASSES)]
 
 
@@ -71,8 +70,8 @@ def plan_solver(
     rounds: int = 20,
     seconds: float = 60.0,
 ) -> SolverPlan:
-    """A checked plan.  data: tensors (values, channels); by default the families of `measure/data_families.py`, in this
-    shape."""
+    """Return a checked plan.  data: tensors (values, channels); by default the families of `measure/data_families.py`,
+    in this shape."""
     if len(shape) != 2:
         raise UsageError(f"--shape {'x'.join(map(str, shape))} is not values x channels", "write 8192x64 with --solver")
     for phi in phis:
@@ -90,7 +89,7 @@ def plan_solver(
 
 
 def config_of(phi: float, solver: str, settings: Mapping[str, Any]) -> build.ResolvedConfig:
-    """What is recorded: the layer with this solver."""
+    """The configuration to record: the layer with this solver."""
     name = solver if solver == "safe" else f"{solver}:iterations={PASSES[-1]}"
     return resolved_for_layers(make_config({**settings, "norm": f"augnorm:phi={phi:g},solver={name}"}, USER))
 
@@ -98,9 +97,9 @@ def config_of(phi: float, solver: str, settings: Mapping[str, Any]) -> build.Res
 def run_solver(
     plan: SolverPlan, store: Store, show: Callable[[list[Row]], object] = lambda rows: None
 ) -> dict[str, Any]:
-    """Measure everything and record every raw sample; give the environment, the results, and what is lost.
+    """Measure everything, record every raw sample, and return environment, results and what could not be saved.
 
-    show: called with the rows of each kind of data and phi as soon as they are measured.
+    show: called with the rows of each data set and phi as soon as they are measured.
     """
     paths.set_compile_cache()
     facts = environment(plan.device) | thread_facts()
@@ -132,7 +131,7 @@ def run_solver(
 def measure_solvers(
     x: Tensor, phi: float, plan: SolverPlan, seconds: float, beat: Callable[[], object]
 ) -> dict[str, list[SolverPoint]]:
-    """The errors of both solvers after each number of passes, and their times: all take turns in every round."""
+    """Measure errors and times of both solvers after each number of passes; rounds are interleaved in random order."""
     started = time.monotonic()
     exact = exact_median(x, phi, median_after(x.double(), phi, "safe", ENOUGH).mu)
     points: dict[tuple[str, int], SolverPoint] = {}

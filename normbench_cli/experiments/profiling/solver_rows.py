@@ -18,7 +18,7 @@ REFERENCE = "newton"
 
 @dataclass
 class SolverPoint:
-    """A solver stopped after so many passes.  errors, used: the passes, of each channel; samples: milliseconds."""
+    """A solver stopped after `passes` passes.  errors, used: of each channel; used are passes.  samples: in ms."""
 
     passes: int
     errors: list[float]
@@ -27,7 +27,7 @@ class SolverPoint:
 
     @property
     def largest(self) -> float:
-        """The largest error; nan where a channel has no result."""
+        """The largest error; nan if a channel has no result."""
         return float(np.max(self.errors))
 
 
@@ -49,7 +49,7 @@ def point_rows(found: Mapping[str, Sequence[SolverPoint]], data: str, phi: float
 
 
 def error_row(point: SolverPoint) -> Row:
-    """In standard deviations of a channel: the spread over the channels, the largest, and the passes they took."""
+    """The error in standard deviations of a channel: spread over the channels, largest, and passes used."""
     return {
         "metric": "solver/error",
         **spread(point.errors),

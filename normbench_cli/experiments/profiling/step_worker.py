@@ -1,4 +1,4 @@
-"""The process that measures the peak memory of a model's steps, and of layers too (`measure/peak_worker.py`)."""
+"""The process that measures the peak memory of model steps, and of layers too (`measure/peak_worker.py`)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ STEP_WORKER = "normbench_cli.experiments.profiling.step_worker"
 
 
 def step_job(config: ResolvedConfig, place: Place) -> dict[str, Any]:
-    """What is asked for a contender's step."""
+    """The job message for a contender's step."""
     return {"config": config.to_dict(), "step": place.step, "start": place.start}
 
 
 def work_of(job: dict[str, Any]) -> Work:
     if "config" not in job:
         return layer_of(job)
-    config = with_choices(make_config(job["config"], USER))  # whoever asks has checked it
+    config = with_choices(make_config(job["config"], USER))  # the requester has checked it
     return step_workload(config, job["step"], job["start"]).step
 
 

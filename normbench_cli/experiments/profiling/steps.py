@@ -1,4 +1,4 @@
-"""The steps of a whole model as something to be timed, on a batch of its data: of images or of graphs."""
+"""The steps of a whole model as timed workloads, on a batch of its data: images or graphs."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ STEPS = {
 class Place:
     """Where contenders are compared: a layer case, or a step of a model.
 
-    count: how often a network calls its norms so.  source: where the values of the layer are from.  step: one of STEPS;
-    start: of solvers, as in a layer case; batch_size: examples in the step.
+    count: how often a network calls its norms so.  source: where the layer's values come from.  step: one of STEPS.
+    start: of solvers, as in a layer case.  batch_size: examples in the step.
     """
 
     model: str = ""
@@ -44,7 +44,7 @@ class Place:
 
     @property
     def condition(self) -> str:
-        """What stands behind the @ of its metrics: the model, and what is not as usual."""
+        """The part after @ in the names of its metrics: the model, and non-default options."""
         if self.case:
             return self.case.label
         unusual = [word for word, usual in ((self.step, "train"), (self.start, "warm")) if word != usual]
@@ -52,7 +52,7 @@ class Place:
 
 
 def calling_at(place: Place) -> AbstractContextManager[None]:
-    """In this block layers are called as they are to be at this place."""
+    """Call layers in this block the way this place requires."""
     return calling(place.case.call) if place.case else nullcontext()
 
 
@@ -74,7 +74,7 @@ def evaluate(learner: Learner, inputs: Inputs) -> Tensor:
 
 
 def example(config: ResolvedConfig) -> tuple[Learner, Inputs, Tensor]:
-    """A model with all that its training needs, and a batch of the data: the inputs, the labels."""
+    """A model with everything needed for training, and a batch of the data: the inputs, the labels."""
     if config.folds:
         return build.graph_example(config)
     training = build.make_training(config)

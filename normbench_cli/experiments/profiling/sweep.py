@@ -1,4 +1,4 @@
-"""`--sweep batch-size=8/16/32`: how the cost of norms grows with the size of their input, a comparison a value."""
+"""`--sweep batch-size=8/16/32`: how the cost of norms grows with their input size, one profile per value."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from normbench_cli.store import Store
 
 WIDTHS = ("width", "hidden")  # what models call the size of their layers
 Shape = tuple[int, ...]
-# shapes with counts; or what gives them for the settings, such as a preset whose batch is a setting
+# shapes with counts; or a function of the settings that returns them, such as a preset whose batch is a setting
 Shapes = Mapping[Shape, int] | Callable[[Mapping[str, Any]], Mapping[Shape, int]]
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """A plan for each value, in order.  model: as it is named in the settings."""
+    """A plan for each value, in order.  model: its name in the settings."""
 
     sweep: Sweep
     plans: tuple[ProfilePlan, ...]
@@ -40,7 +40,7 @@ class SweepPlan:
 def plan_sweep(
     sweep: Sweep, norms: Sequence[str], *, settings: Mapping[str, Any], shapes: Shapes, only: str, **options: Any
 ) -> SweepPlan:
-    """All plans, checked before anything is measured.  options: of `plan_profile`."""
+    """Return all plans, checked before anything is measured.  options: of `plan_profile`."""
     if sweep.name == "size" and only != "layers":
         raise UsageError("--sweep size is for layers, and models are asked for", "give --only layers")
     plans = [
@@ -57,7 +57,7 @@ def plan_sweep(
 
 
 def model_settings(name: str, value: int, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model of this batch size or width is set to."""
+    """The settings for a model with this batch size or width."""
     if name == "batch-size":
         return {"batch_size": value}
     model = str(settings.get("model") or "resnet20")
@@ -72,13 +72,13 @@ def model_settings(name: str, value: int, settings: Mapping[str, Any]) -> dict[s
 
 
 def width_of(model: str) -> str | None:
-    """The parameter that is the width of a model, if it has one."""
+    """The parameter that sets the width of a model, if it has one."""
     parameters = MODELS.parameters(MODELS.parse(model).entry)
     return next((name for name in WIDTHS if name in parameters), None)
 
 
 def shapes_at(sweep: Sweep, value: int, shapes: Shapes, settings: Mapping[str, Any]) -> dict[Shape, int]:
-    """The shapes with one dimension replaced; those that become equal are one shape with both counts."""
+    """The shapes with one dimension replaced; the counts of shapes that become equal are added."""
     if callable(shapes) and sweep.name == "batch-size":
         return dict(shapes({**settings, "batch_size": value}))
     found: Counter[Shape] = Counter()
@@ -88,7 +88,7 @@ def shapes_at(sweep: Sweep, value: int, shapes: Shapes, settings: Mapping[str, A
 
 
 def run_sweep(plan: SweepPlan, store: Store, show: Show = lambda rows: None) -> dict[str, Any]:
-    """As `run_profile`.  The values share the time for further rounds; rows and totals say which value they are of."""
+    """Like `run_profile`.  The values share the time for further rounds; rows and totals name their value."""
     found: dict[str, Any] = {"environment": {}, "results": [], "totals": [], "lost": []}
     left = plan.plans[0].seconds
     with peak_process(plan.plans[0]) as peaks:
@@ -109,7 +109,7 @@ def show_marked(show: Show, mark: Callable[[Sequence[Row]], list[Row]], rows: li
 
 
 def marked(plan: SweepPlan, value: int, rows: Sequence[Row]) -> list[Row]:
-    """sweep: what is swept; at: its value; series: the shape with a letter for it, or the model."""
+    """Add columns.  sweep: what is swept.  at: its value.  series: the shape with a letter for it, or the model."""
     name = plan.sweep.name
     return [
         {**row, "sweep": name, "at": value, "series": plan.sweep.series(row.get("shape", "")) or plan.model}

@@ -1,4 +1,4 @@
-"""What a profile may sweep, and the values that are named in `--sweep batch-size=8/16/.../512`."""
+"""What a profile may sweep, and parsing the values in `--sweep batch-size=8/16/.../512`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ EXAMPLE = "write batch-size=8/16/32, or batch-size=8/16/.../512"
 
 @dataclass(frozen=True)
 class Sweep:
-    """name: one of LETTERS; the batch size and the width (channels) are of layers and models, the size (height and
-    width of an image) is of layers alone."""
+    """name: one of LETTERS; batch size and width (channels) apply to layers and models, size (height and width of an
+    image) only to layers."""
 
     name: str
     values: tuple[int, ...]
@@ -30,14 +30,14 @@ class Sweep:
         )
 
     def series(self, shape: str) -> str:
-        """128x64x32x32 -> Nx64x32x32: all shapes of a series have the same name."""
+        """128x64x32x32 -> Nx64x32x32, the same name for all shapes of a series."""
         sizes = shape.split("x") if shape else []
         own = LETTERS[self.name]
         return "x".join(own if letter == own else size for size, letter in zip(sizes, letters(sizes), strict=True))
 
 
 def letters(shape: Sequence[object]) -> list[str]:
-    """N, C, S, ...: what the dimensions of a shape are."""
+    """The names of a shape's dimensions: N, C, S, ..."""
     return ["N", "C", *["S"] * (len(shape) - 2)][: len(shape)]
 
 
@@ -52,7 +52,7 @@ def parse_sweep(text: str) -> Sweep:
 
 
 def read_values(text: str, pieces: Sequence[str]) -> tuple[int, ...]:
-    """The values between slashes, each once; `...` stands for those that continue the step before it."""
+    """The values between slashes, without duplicates; `...` continues the step before it."""
     found: list[int] = []
     for number, piece in enumerate(pieces):
         if piece.strip() == "...":
@@ -78,8 +78,8 @@ def read_number(text: str, piece: str) -> int:
 
 
 def continued(first: int, second: int, last: int) -> list[int]:
-    """The values after the second up to the last, each the same number of times the one before, or the same amount
-    more; empty if neither leads to the last."""
+    """The values after the second up to the last, by a constant factor or else a constant step; empty if neither leads
+    to the last."""
     if not first < second < last:
         return []
     step = second - first

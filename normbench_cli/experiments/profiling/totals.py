@@ -1,4 +1,4 @@
-"""What the norms of a whole network cost: the times of its shapes, each as often as the network calls a norm so."""
+"""The total cost of a network's norms: the times of its shapes, weighted by how often the network uses each."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Row = dict[str, Any]
 
 
 def total_rows(measured: Iterable[Measured]) -> list[Row]:
-    """A row for each contender and reference in each way of measuring, over the shapes that all of it was measured at.
+    """Return a row per contender and reference for each kind of case, if both were measured at all of its shapes.
 
     sum_ms: of the medians, times the counts.  sum_ratio: of the two sums, with a bootstrap 95 % interval over the
-    rounds of each shape.  geometric_mean: of the ratios, weighted with the counts.
+    rounds of each shape.  geometric_mean: of the ratios, weighted by the counts.
     """
     groups: dict[Any, list[Measured]] = {}
     for found in measured:
@@ -69,7 +69,7 @@ def total(members: Sequence[Measured], name: str, reference: str) -> Row:
 def sum_ratio_interval(
     members: Sequence[Measured], counts: np.ndarray, name: str, reference: str
 ) -> tuple[float, float]:
-    """Rounds are drawn anew within each shape, both contenders of a round together."""
+    """The bootstrap interval: rounds are resampled within each shape, both contenders of a round together."""
     rng = np.random.default_rng(0)
     sums = np.zeros((2, BOOTSTRAPS))
     for count, each in zip(counts, members, strict=True):

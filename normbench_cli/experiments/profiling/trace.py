@@ -20,11 +20,11 @@ from normbench_cli.measure.cases import calling
 from normbench_cli.measure.trace import named_ranges, traced
 from normbench_cli.registry import NORMS
 
-WARM_UP = 2  # steps before the one that is traced
+WARM_UP = 2  # steps before the traced one
 
 
 def check_trace_file(path: Path) -> Path:
-    """Before anything is measured: the file can be written."""
+    """Check that the file can be written, before anything is measured."""
     if path.is_dir():
         raise UsageError(f"--trace {path} is a folder", f"name a file: {path / 'trace.json'}")
     if not path.absolute().parent.is_dir():
@@ -33,9 +33,9 @@ def check_trace_file(path: Path) -> Path:
 
 
 def write_trace(plan: ProfilePlan, path: Path) -> None:
-    """A step of the model if the plan measures one, otherwise a call of the layers at the first of its cases.
+    """Trace a step of the model if the plan measures one, otherwise a call of the layers in its first case.
 
-    Nothing is compiled but what a layer compiles itself, for in a compiled model no layer has a name.
+    Only what a layer compiles itself is compiled, because layers have no names in a compiled model.
     """
     plan = replace(plan, configs=tuple(with_choices(config, compile=False) for config in plan.configs))
     every = list(places(plan))
@@ -61,7 +61,7 @@ def write_trace(plan: ProfilePlan, path: Path) -> None:
 
 
 def as_traced(place: Place) -> Place:
-    """A layer is called forward and backward, as its user calls it."""
+    """The place to trace: with `compiled` layers left uncompiled, and with the forward pass."""
     if place.case is None:
         return place
     call = "layer" if place.case.call == "compiled" else place.case.call
@@ -70,12 +70,12 @@ def as_traced(place: Place) -> Place:
 
 
 def layers_of(place: Place, norm: str, model: nn.Module) -> Mapping[str, nn.Module]:
-    """The modules that normalize, by the names that a trace shows."""
+    """The normalizing modules, by their names in the trace."""
     return {norm: model} if place.case else dict(named_layers(norm, model))
 
 
 def named_layers(norm: str, model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """`layer1.0.bn1 popnorm`; a norm of weights is the parametrization of the operation's weight."""
+    """Yield names such as `layer1.0.bn1 popnorm`; a weight norm is the parametrization of the operation's weight."""
     for layer in norm_layers(model, NORMS.parse_norm(norm)):
         module = model.get_submodule(layer.name)
         if layer.placement == "weight":

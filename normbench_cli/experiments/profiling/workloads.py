@@ -1,4 +1,4 @@
-"""The contenders of one comparison as something to be timed, and those that cannot be made, with the reason."""
+"""The contenders of one comparison as timed workloads, and those that cannot be created, with the reason."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Failure:
 
 @dataclass
 class Contenders:
-    """Those that can be timed, and the others, by norm."""
+    """The workloads that can be timed, and the failures of the others, by norm."""
 
     workloads: dict[str, Workload] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
@@ -49,7 +49,7 @@ def make_contenders(plan: ProfilePlan, place: Place) -> Contenders:
 
 
 def values_at(plan: ProfilePlan, case: LayerCase) -> tuple[Tensor, Tensor] | None:
-    """The recorded values of a shape, and those of the batch before; None for normal data."""
+    """The recorded values of a shape, and those of the batch before; None for normally distributed data."""
     if plan.activations is None:
         return None
     values = plan.activations.values[case.shape]
@@ -61,21 +61,21 @@ def step_contenders(plan: ProfilePlan, place: Place) -> Contenders:
     for config in plan.configs:
         try:
             found.workloads[config.norm] = step_workload(config, place.step, place.start)
-        except Exception as error:  # for lack of memory, say: the others are measured
+        except Exception as error:  # such as out of memory: the others are still measured
             found.fail(config.norm, error)
     return found
 
 
 def layer_norms(plan: ProfilePlan) -> list[str]:
-    """Norms of weights are not layers of their own; the whole model shows what they cost."""
+    """The norms that are layers; weight norms are not, and only the whole model shows their cost."""
     return [config.norm for config in plan.configs if not NORMS.parse_norm(config.norm).weight_norms]
 
 
 def layer_contenders(
     norms: list[str], case: LayerCase, device: torch.device, values: tuple[Tensor, Tensor] | None = None
 ) -> Contenders:
-    """All get the same data: where tensors lie in memory can make a difference of some per cent.  values: see
-    `LayerData.make`."""
+    """The layers as workloads on the same tensors, because their position in memory can change times by some percent.
+    values: see `LayerData.make`."""
     found = Contenders()
     try:
         data = LayerData.make(case, device, values)
@@ -86,6 +86,6 @@ def layer_contenders(
         try:
             layer = NORMS.build(norm, num_features=case.shape[1])
             found.workloads[norm] = layer_workload(layer, case, device, data)
-        except Exception as error:  # a layer may be anybody's; that it cannot be measured is a result
+        except Exception as error:  # layers may be third-party code; a failure is a result
             found.fail(norm, error)
     return found

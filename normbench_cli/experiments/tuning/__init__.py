@@ -1,17 +1,17 @@
 """Tuning: the same number of trials, or the same time, for every contender; then the best setting on fresh seeds.
 
-    words       what a user asks for, on a command line or in Python, as a request
-    space       what is searched, each with its range: settings, and parameters of components
-    parameters  which contenders have a parameter, and their specs with it set
-    request     what is asked for: contenders, space, budget, seeds; as a value, and as the JSON of a tuning's row
-    sampling    Optuna: which values are tried, which trials are stopped early
-    contest     the search without any training: who is asked in which order, and which setting is chosen
+    words       parses command-line options or Python arguments into a request
+    space       the search space: settings and parameters of components, each with its range
+    parameters  which contenders have a parameter, and setting it in their specs
+    request     contenders, space, budget and seeds, as a dataclass and as the JSON of a tuning's row
+    sampling    Optuna: which values are tried, which trials are pruned
+    contest     the search without any training: the order of trials, and which setting is chosen
     trial       one trial: a run that is looked up in the database, continued, or trained
     run         a whole tuning: trials and final runs
-    details     what is recorded of it in its row
+    details     the record of a tuning in its row
 
-A trial is an ordinary run with a part of the training set held out; it never scores the test set.  A tuning that is
-started again asks for the same trials in the same order and finds those that are recorded.
+A trial is an ordinary run with a part of the training set held out; it never scores the test set.  A restarted tuning
+proposes the same trials in the same order and finds those that are recorded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["contest", "request", "run", "sampling", "space"]
 
 
 def __getattr__(name: str) -> object:
-    """These modules on first use: `run` loads torch, SQLAlchemy and Optuna."""
+    """Import these modules on first use: `run` loads torch, SQLAlchemy and Optuna."""
     if name in __all__:
         return import_module(f"normbench_cli.experiments.tuning.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

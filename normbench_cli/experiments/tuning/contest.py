@@ -1,6 +1,6 @@
 """The search without any training: which contender tries what and when, and which of its settings is chosen.
 
-What makes a trial is given by the caller, so the same code tunes networks and simulated objectives.
+The caller passes the function that runs a trial, so the same code tunes networks and simulated objectives.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Outcome:
     folds: tuple[float, ...] = ()
 
     def of_fold(self, fold: int | None) -> float:
-        """The score of a fold; of all, if none is named."""
+        """The score of a fold, or of the whole trial if it is None."""
         return self.score if fold is None else self.folds[fold]
 
 
@@ -45,7 +45,7 @@ class Trial:
 
 @dataclass
 class Contender:
-    """One contender's study, and its trials so far.  examples: of the validation set that scores them."""
+    """One contender's study, and its trials so far.  examples: the size of the validation set that scores them."""
 
     study: Study
     examples: int = 0
@@ -57,22 +57,22 @@ class Contender:
 
     @property
     def chosen(self) -> Trial | None:
-        """The finished trial with the best score, the first of equal ones; None if none finished."""
+        """The finished trial with the best score, the first among ties; None if none finished."""
         return self.chosen_by(None)
 
     def chosen_by(self, fold: int | None) -> Trial | None:
-        """The same by the score of one fold alone: its own choice, which knows nothing of the graphs that test it."""
+        """The same by the score of one fold alone, which does not depend on the graphs that test this fold."""
         finished = [trial for trial in self.trials if trial.outcome.status == "finished"]
         return max(finished, key=lambda trial: trial.outcome.of_fold(fold), default=None)
 
 
-MakeTrial = Callable[[int, Proposal], Outcome]  # the contender's index, what is to be tried
+MakeTrial = Callable[[int, Proposal], Outcome]  # contender's index, what to try
 
 
 def hold(contenders: Sequence[Contender], budget: Budget, make_trial: MakeTrial) -> Iterator[tuple[int, Trial]]:
-    """The trials of all contenders in turns, until no contender has budget left.
+    """Run the trials of all contenders round-robin, until no contender has budget left.
 
-    They take turns so that an interrupted tuning has spent alike on all.
+    The order ensures that an interrupted tuning has spent equally on all.
     """
     asked = True
     while asked:

@@ -1,4 +1,4 @@
-"""What is recorded of a tuning in its row, as JSON: which runs were made, and what was chosen."""
+"""The record of a tuning in its row, as JSON: its runs, and the chosen settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def details_of(request: TuneRequest, contenders: Sequence[Contender], finals: Se
 
 
 def contender_json(name: str, contender: Contender, folds: Sequence[int | None], finals: Finals) -> dict[str, Any]:
-    """chosen: the number of a trial; of a cross-validation None, and chosen_by_fold has one for each fold."""
+    """chosen: the number of a trial; for a cross-validation None, and chosen_by_fold has one for each fold."""
     chosen = [trial.number if trial else None for trial in map(contender.chosen_by, folds)]
     return {
         "name": name,

@@ -1,6 +1,6 @@
-"""Parameters of components that are searched, as ``augnorm:phi``: which contenders have them, and setting them.
+"""Searched parameters of components, such as ``augnorm:phi``: which contenders have them, and setting them.
 
-A parameter is looked for in the contenders' components, whose specs are trusted already: nothing is imported here.
+A parameter is looked up in the contenders' components, whose specs are already trusted: nothing is imported here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from normbench_cli.registry.spec import join_spec, suggest
 
 @dataclass(frozen=True)
 class Component:
-    """A component of a contender, and its parameters that are numbers."""
+    """A component of a contender, and its numeric parameters."""
 
     setting: str
     spec: Spec[Any]
@@ -32,12 +32,12 @@ class Component:
 
 
 def is_parameter(name: str) -> bool:
-    """Whether what is searched is a parameter of a component, not a setting."""
+    """Whether this names a parameter of a component, not a setting."""
     return ":" in name
 
 
 def specs_in(setting: str, text: str) -> tuple[Spec[Any], ...]:
-    """The components that a setting names; a norm may join several."""
+    """The components that a setting names; a norm may combine several."""
     registry = REGISTRIES[setting]
     return NORMS.parse_norm(text).parts if registry is NORMS else (registry.parse(text),)
 
@@ -52,7 +52,7 @@ def components(configs: Iterable[RunConfig]) -> Iterator[Component]:
 
 
 def find_parameter(name: str, contenders: Sequence[RunConfig]) -> tuple[str, Parameter]:
-    """``bn:eps`` -> ``batchnorm:eps`` and what it takes; an error that names the right one if no contender has it."""
+    """``bn:eps`` -> ``batchnorm:eps`` and the parameter; an error that suggests a name if no contender has it."""
     wanted, _, parameter = name.rpartition(":")
     there = list(components(contenders))
     of_name = [one for one in there if wanted.lower() in (one.name.lower(), *one.spec.entry.aliases)]
@@ -68,7 +68,7 @@ def find_parameter(name: str, contenders: Sequence[RunConfig]) -> tuple[str, Par
 
 
 def whose_parameter(name: str, contenders: Sequence[RunConfig]) -> list[str]:
-    """Where contenders have a parameter of this name: ``phi`` -> ``augnorm:phi``."""
+    """The full names of the contenders' parameters with this name: ``phi`` -> ``augnorm:phi``."""
     parameter = name.rpartition(".")[2]
     return list(dict.fromkeys(f"{one.name}:{parameter}" for one in components(contenders) if parameter in one.numbers))
 
@@ -79,7 +79,7 @@ def has_parameter(config: RunConfig, name: str) -> bool:
 
 
 def with_parameter(config: RunConfig, name: str, value: float) -> RunConfig:
-    """A configuration with a parameter of one of its components at this value."""
+    """The configuration with a parameter of one of its components set to this value."""
     component, _, parameter = name.rpartition(":")
     setting = next(one.setting for one in components([config]) if one.name == component)
     specs = [

@@ -1,4 +1,4 @@
-"""What a tuning is asked for, as a value that checks itself; in the database it is the configuration of a run."""
+"""The request for a tuning, as a dataclass that validates itself; the database stores it as a run's configuration."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ MOST_TRIALS = 10_000
 
 @dataclass(frozen=True)
 class Budget:
-    """What every contender may use: so many trials, or seconds of training steps."""
+    """The budget of every contender: a number of trials, or seconds of training steps."""
 
     trials: int | None = None
     seconds: float | None = None
 
     def is_left(self, trials: int, seconds: float) -> bool:
-        """Whether another trial may begin after these."""
+        """Whether another trial may begin after this number of trials and seconds."""
         if self.trials is not None:
             return trials < self.trials
         return seconds < (self.seconds or 0) and trials < MOST_TRIALS
@@ -38,12 +38,12 @@ class Budget:
 
 @dataclass(frozen=True)
 class TuneRequest:
-    """Contenders are configurations; what a trial changes in them is named in `space`.
+    """Contenders are configurations; trials vary what `space` names.
 
-    validation: the fraction of the training set that trials hold out, where the data set has no validation set.
-    trial_seed: of all trials.  seeds: of the final runs; none of them is the trials'.
+    validation: the fraction of the training set that trials hold out, if the data set has no validation set.
+    trial_seed: of all trials.  seeds: of the final runs, all different from the trials'.
 
-    Of a cross-validated data set every fold chooses its own setting, by graphs that its training part holds out.
+    With cross-validation, every fold chooses its own setting, by graphs held out from its training part.
     """
 
     contenders: Sequence[RunConfig]
@@ -70,7 +70,7 @@ class TuneRequest:
             self._check_contender(index)
 
     def _check_contender(self, index: int) -> None:
-        """Refuse a contender of which nothing is searched, and what folds would learn from each other by."""
+        """Reject a contender with nothing to search, and options by which folds would leak into each other."""
         config = self.contenders[index]
         if not self.space_of(index):
             raise UsageError(
@@ -86,7 +86,7 @@ class TuneRequest:
                 f"{config.data} is cross-validated: its time depends on how many folds train side by side",
                 "give --budget as a number of trials",
             )
-        for end in ("low", "high"):  # what no trial can have is said before the first
+        for end in ("low", "high"):  # values that no trial can have are reported before the first
             self.trial(index, {name: getattr(found, end) for name, found in self.space_of(index).items()})
 
     @property
@@ -95,25 +95,25 @@ class TuneRequest:
 
     @property
     def runs(self) -> int:
-        """How many runs it is made of, as far as a budget of time lets it be known."""
+        """The number of runs; with a time budget, a lower bound that counts one trial per contender."""
         folds = [len(self.folds_of(index)) for index in range(len(self.contenders))]
         return len(folds) * (self.budget.trials or 1) + len(self.seeds) * sum(folds)
 
     @property
     def names(self) -> list[str]:
-        """What tells the contenders apart, for each of them."""
+        """A name for each contender, from the settings that vary between them."""
         varying = [name for name in GRID_FIELDS if len({getattr(one, name) for one in self.contenders}) > 1]
         return [" ".join(getattr(one, name) for name in varying or ["norm"]) for one in self.contenders]
 
     def space_of(self, contender: int) -> Space:
-        """What is searched of a contender: the settings, and those parameters that its components have."""
+        """The search space of a contender: the settings, and the parameters that its components have."""
         config = self.contenders[contender]
         return {
             name: found for name, found in self.space.items() if not is_parameter(name) or has_parameter(config, name)
         }
 
     def folds_of(self, contender: int) -> Sequence[int | None]:
-        """The folds that choose a setting each; [None] without cross-validation."""
+        """The folds, each of which chooses a setting; [None] without cross-validation."""
         return range(self.contenders[contender].folds) or (None,)
 
     def trial(
@@ -121,7 +121,7 @@ class TuneRequest:
     ) -> RunConfig:
         """The configuration of a trial.  It holds out a validation set and never scores the test set.
 
-        validation: in place of the request's.
+        validation: overrides the request's.
         """
         held = self.validation if validation is None else validation
         fixed = {"validation": held, "score_test": "never", "seed": self.trial_seed, **self.shared(contender)}
@@ -132,14 +132,14 @@ class TuneRequest:
     ) -> RunConfig:
         """The configuration of a final run: the whole training set, and the test set scored once, at the end.
 
-        fold: of a cross-validation, the only one that is trained, with the setting that it chose.
+        fold: the only fold of a cross-validation that is trained, with the setting that it chose.
         """
         fixed = {"score_test": "end", "seed": seed, "fold": fold, **self.shared(contender)}
         return changed(self.contenders[contender], values, {**fixed, **labels})
 
     def shared(self, contender: int) -> dict[str, int]:
-        """What all runs of a contender have: the folds of the trials, and few checkpoints, as most runs are short: the
-        last one, and by time."""
+        """Settings of all runs of a contender: the trials' folds, and few checkpoints, as most runs are short: the
+        last one, and those by time."""
         config = self.contenders[contender]
         every = config.checkpoint_epochs if config.checkpoint_epochs > 1 else config.epochs or MANY
         split = {"split_seed": self.trial_seed} if config.folds and config.split_seed is None else {}
@@ -163,14 +163,14 @@ class TuneRequest:
         }
 
     def fingerprint(self, of_contenders: Sequence[str]) -> str:
-        """of_contenders: their own fingerprints, which cover data and sources."""
+        """of_contenders: the contenders' own fingerprints, which cover data and sources."""
         matters = {name: value for name, value in self.to_json().items() if name != "contenders"}
         text = json.dumps({**matters, "contenders": list(of_contenders)}, sort_keys=True)
         return hashlib.sha256(f"tune {text}".encode()).hexdigest()[:16]
 
 
 def changed(config: RunConfig, values: Mapping[str, float], fixed: Mapping[str, Any]) -> RunConfig:
-    """A configuration with values of settings and parameters that are searched, and of settings that are not."""
+    """The configuration with values of searched settings and parameters, and fixed settings."""
     settings: dict[str, Any] = {name: value for name, value in values.items() if not is_parameter(name)}
     config = replace(config, **settings, **fixed)
     for name in values.keys() - settings.keys():
@@ -179,7 +179,7 @@ def changed(config: RunConfig, values: Mapping[str, float], fixed: Mapping[str, 
 
 
 def check_seeds(trial_seed: int, seeds: Sequence[int]) -> None:
-    """Refuse final seeds among which is the trials' own: the final runs would be those that were chosen by."""
+    """Reject final seeds that include the trials' seed: the final runs would repeat the runs used for choosing."""
     if not seeds:
         raise UsageError("there is no seed for the final runs", "write --seeds 0-4")
     if trial_seed in seeds:
@@ -190,7 +190,7 @@ def check_seeds(trial_seed: int, seeds: Sequence[int]) -> None:
 
 
 def from_json(config: Mapping[str, Any], trust: Trust) -> TuneRequest:
-    """The request of a recorded tuning.  trust: what its row may load."""
+    """Read the request of a recorded tuning.  trust: what its row may load."""
     try:
         contenders = [make_config(dict(one), trust) for one in config["contenders"]]
         return TuneRequest(

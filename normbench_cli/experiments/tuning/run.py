@@ -1,7 +1,7 @@
-"""A whole tuning: trials in turns, the chosen setting of each contender on fresh seeds, and its row in the database.
+"""A whole tuning: round-robin trials, each contender's chosen setting on fresh seeds, and its row in the database.
 
-The row (kind ``tune``) holds what was asked for, and in its details which runs were made.  The runs themselves are the
-truth: a tuning that is started again asks for the same trials and finds them by their fingerprints.
+The row (kind ``tune``) holds the request, and its details list the runs.  The runs themselves are the source of truth:
+a restarted tuning proposes the same trials and finds them by their fingerprints.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from normbench_cli.store import Store
 
 @dataclass
 class Tuning:
-    """A tuning while it is made.  finals: of each contender, its final runs by seed, and by fold of a cross-validation
-    (None otherwise)."""
+    """A tuning in progress.  finals: for each contender, the final runs by seed and by fold of a cross-validation (None
+    otherwise)."""
 
     request: TuneRequest
     contenders: list[Contender]
@@ -42,7 +42,7 @@ class Tuning:
 
     @property
     def results(self) -> dict[str, list[RunResult]]:
-        """The final runs of each contender, by its name."""
+        """The final runs of each contender, by name."""
         return {name: list(runs.values()) for name, runs in zip(self.request.names, self.finals, strict=True)}
 
     @property
@@ -57,11 +57,11 @@ def failed(result: RunResult) -> bool:
 
 
 def tune(request: TuneRequest, db: str | None = None, on_event: Callback = ignore) -> Tuning:
-    """Make what is left of a tuning, and give the whole."""
+    """Run what is left of a tuning, and return the whole."""
     on_event = with_notices_once(on_event)
     paths.ensure_writable(paths.home(), "NORMBENCH_HOME")
     paths.set_compile_cache()
-    for index, config in enumerate(request.contenders):  # what cannot work is said before anything is trained
+    for index, config in enumerate(request.contenders):  # report what cannot work before anything is trained
         build.check(config)
         build.check(request.trial(index, {}, validation=validation_of(request, config)))
     with Store.open(db) as store:
@@ -75,7 +75,7 @@ def tune(request: TuneRequest, db: str | None = None, on_event: Callback = ignor
 
 
 def with_notices_once(on_event: Callback) -> Callback:
-    """The callback, without the notices that every trial of a contender would repeat."""
+    """The callback, with repeated notices dropped, as every trial of a contender would send them."""
     said: set[str] = set()
 
     def pass_on(event: Event) -> None:
@@ -93,7 +93,7 @@ def validation_of(request: TuneRequest, config: RunConfig) -> float:
 
 
 def begin(request: TuneRequest, store: Store, begun: Begun) -> Tuning:
-    """Open the row of the same tuning if there is one, otherwise a new one."""
+    """Reopen the row of the same tuning if there is one, otherwise begin a new one."""
     fingerprint = request.fingerprint(fingerprints(request.contenders))
     known, _ = store.newest_runs([fingerprint]).get(fingerprint, ("", ""))
 
@@ -119,7 +119,7 @@ def new_contender(request: TuneRequest, index: int) -> Contender:
 
 
 def held_out_of(trial: RunConfig) -> int:
-    """How many examples score a trial: those that are held out, in every fold of a cross-validation."""
+    """The number of examples that score a trial: those held out, summed over the folds of a cross-validation."""
     if trial.folds:
         return sum(len(parts.validation) for parts in build.fold_parts(trial))
     return len(build.images_of(trial).validation or ())
@@ -139,9 +139,9 @@ def make_trials(tuning: Tuning, store: Store, on_event: Callback) -> None:
 
 
 def make_finals(tuning: Tuning, store: Store, on_event: Callback) -> None:
-    """Each contender's chosen setting on each final seed; seed by seed, so that an interrupted tuning is fair.
+    """Train each contender's chosen setting on each final seed; seed by seed, so that an interrupted tuning is fair.
 
-    Every fold of a cross-validation is a run of its own, with the setting that this fold chose.
+    Every fold of a cross-validation is a separate run, with the setting that this fold chose.
     """
     request, trials = tuning.request, Trials(store, tuning.request.metric, on_event)
     tuning.finals = [{} for _ in tuning.contenders]

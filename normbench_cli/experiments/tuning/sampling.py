@@ -1,8 +1,8 @@
-"""Which values are tried and which trials are stopped early: Optuna's samplers and pruners.  Loads Optuna.
+"""Which values are tried and which trials are pruned: Optuna's samplers and pruners.  Loads Optuna.
 
-Every contender has a study of its own.  With quasi-random sampling all contenders get the same points: a scrambled
-Sobol sequence, drawn once, over all that is searched of any of them; each takes the coordinates that it has.  TPE
-begins with the same ten random points and then follows each contender's own scores.
+Every contender has its own study.  With quasi-random sampling, all contenders get the same points: a scrambled Sobol
+sequence, drawn once, over the union of their search spaces; each uses the coordinates that it has.  TPE begins with the
+same ten random points and then follows each contender's own scores.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from normbench_cli.experiments.tuning.space import Range, Space
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 SEED = 0  # of the samplers
 BLOCK = 32  # points that are drawn at a time
-NEAR = 0.01  # a trial that is so little worse than the better half goes on, too
-STARTUP = 4  # the first trials of a contender, which the median rule does not stop
+NEAR = 0.01  # a trial that is worse than the better half by at most this goes on, too
+STARTUP = 4  # number of first trials of a contender that the median rule does not prune
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A trial that is to be made: its number within its contender, and the values to try."""
+    """A trial to run: its number within its contender, and the values to try."""
 
     number: int
     values: Mapping[str, float]
@@ -36,7 +36,7 @@ class Proposal:
     reported: set[int] = field(default_factory=set)
 
     def should_stop(self, epoch: int, score: float) -> bool:
-        """Report the score of an epoch; whether the trial is not worth going on."""
+        """Report the score of an epoch; return whether to prune the trial."""
         if epoch in self.reported:
             return False
         self.reported.add(epoch)
@@ -45,19 +45,19 @@ class Proposal:
 
 
 class Study:
-    """What one contender has tried so far."""
+    """The Optuna study of one contender."""
 
     def __init__(
         self, space: Space, sampler: Sampler, pruner: Pruner, epochs: int, shared: Space | None = None
     ) -> None:
-        """space: what is searched of this contender.  shared: of all, so that they try the same where they can."""
+        """space: searched for this contender.  shared: for all, so that they try the same values where they can."""
         self._space, self._shared, self._sampler, self._number = space, shared or space, sampler, 0
         self._study = optuna.create_study(
             direction="maximize", sampler=optuna.samplers.TPESampler(seed=SEED), pruner=make_pruner(pruner, epochs)
         )
 
     def ask(self) -> Proposal:
-        """The next trial."""
+        """Propose the next trial."""
         if self._sampler == "quasi-random":
             point = quasi_random_point(tuple(self._shared.items()), self._number)
             self._study.enqueue_trial({name: point[name] for name in self._space})
@@ -67,7 +67,7 @@ class Study:
         return Proposal(self._number - 1, values, handle)
 
     def tell(self, proposal: Proposal, score: float | None, *, stopped: bool) -> None:
-        """How a trial ended.  score: None for one that failed."""
+        """Report how a trial ended.  score: None if it failed."""
         if score is None:
             self._study.tell(proposal.handle, state=TrialState.FAIL)
         elif stopped:
@@ -81,8 +81,8 @@ def distributions(space: Space) -> Mapping[str, BaseDistribution]:
 
 
 class BetterHalf(optuna.pruners.BasePruner):
-    """Asynchronous successive halving with one rung: of the trials that came to it the better half goes on, and
-    what is within a point of that half, because so much is noise."""
+    """Asynchronous successive halving with one rung: of the trials that reached it, the better half goes on, and those
+    within one percentage point of it, because such differences are noise."""
 
     def __init__(self, rung: int) -> None:
         self.rung = rung
@@ -99,9 +99,9 @@ def make_pruner(name: Pruner, epochs: int) -> optuna.pruners.BasePruner:
     """epochs: of a whole trial.
 
     asha: see `BetterHalf`; its rung is in the middle of a trial.
-    median: a trial is stopped when its best score so far is below the median of the earlier trials at that epoch; never
-    in its first half.  Earlier rungs would save more; in simulations they stop the trial that would have won in every
-    third search (docs/tune.md).
+    median: a trial is pruned when its best score so far is below the median of the earlier trials at that epoch; never
+    in its first half.  Earlier rungs would save more, but in simulations they prune the would-be winner in one of three
+    searches (docs/tune.md).
     """
     middle = -(-epochs // 2)
     if name == "median":
@@ -112,7 +112,7 @@ def make_pruner(name: Pruner, epochs: int) -> optuna.pruners.BasePruner:
 
 
 def quasi_random_point(space: tuple[tuple[str, Range], ...], number: int) -> Mapping[str, float]:
-    """The point with this number of the Sobol sequence that all contenders share."""
+    """The point with this number in the Sobol sequence that all contenders share."""
     return quasi_random_points(space, BLOCK * (number // BLOCK + 1))[number]
 
 
@@ -125,6 +125,6 @@ def quasi_random_points(space: tuple[tuple[str, Range], ...], count: int) -> Seq
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         sampler = optuna.samplers.QMCSampler(scramble=True, seed=SEED, warn_independent_sampling=False)
     study = optuna.create_study(sampler=sampler)
-    # Optuna draws the first trial of a study at random and takes the space from it: this one stands in for that
+    # Optuna draws the first trial of a study at random and infers the space from it; this trial replaces it
     study.add_trial(optuna.create_trial(params=middle, distributions=searched, value=0.0))
     return [study.ask(searched).params for _ in range(count)]

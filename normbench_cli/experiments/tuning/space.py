@@ -1,4 +1,4 @@
-"""What a tuning searches, each with its range: settings, ``lr=log:0.001..1``, and parameters of components,
+"""The search space of a tuning: ranges of settings, ``lr=log:0.001..1``, and of parameters of components,
 ``augnorm:phi=1.1..1.9``."""
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from normbench_cli.registry.bounds import Bounds
 from normbench_cli.registry.spec import suggest
 
 USUAL = ("lr=log:0.001..1", "weight_decay=log:0.00001..0.01", "init_gain=log:0.25..4")
-NOT_FOR_GRAPHS = "init_gain"  # their networks initialize themselves
-DIGITS = 4  # of a value that is tried, so that it can be typed
+NOT_FOR_GRAPHS = "init_gain"  # graph networks initialize themselves
+DIGITS = 4  # of the values tried, so that they can be typed
 SEARCHABLE = tuple(
     name
     for name, field in FIELDS.items()
@@ -29,7 +29,7 @@ SEARCHABLE = tuple(
 class Range:
     """The values of a setting from low to high.
 
-    log: their logarithms are evenly spread, not they themselves.  whole: only whole numbers.
+    log: sampled uniformly in log space.  whole: integers only.
     """
 
     low: float
@@ -41,7 +41,7 @@ class Range:
         return f"{'log:' * self.log}{self.low:g}..{self.high:g}"
 
     def rounded(self, value: float) -> float:
-        """A value of this range as it is tried: four digits, or a whole number."""
+        """A value rounded as it is tried: to four significant digits within the range, or to an integer."""
         kept = min(max(float(f"{value:.{DIGITS}g}"), self.low), self.high)
         return round(kept) if self.whole else kept
 
@@ -50,7 +50,7 @@ Space = dict[str, Range]
 
 
 def parse_space(texts: Iterable[str], contenders: Sequence[RunConfig] = ()) -> Space:
-    """The ranges of ``--over`` by setting and parameter, in one order; the usual ones if there are none.
+    """Parse the ranges of ``--over`` by setting or parameter, in a fixed order; the defaults if there are none.
 
     contenders: those whose components may have parameters to search.
     """
@@ -66,12 +66,12 @@ def parse_space(texts: Iterable[str], contenders: Sequence[RunConfig] = ()) -> S
 
 
 def place(name: str) -> tuple[int, str]:
-    """Where a name stands in a space, whatever the order of the words: the points that are tried depend on it."""
+    """The sort key of a name in a space: the points tried depend on its order, which the user's must not affect."""
     return (len(FIELDS), name) if is_parameter(name) else (list(FIELDS).index(name), "")
 
 
 def declared(name: str, contenders: Sequence[RunConfig]) -> tuple[str, type[int] | type[float] | None, Bounds]:
-    """What is searched by this name: its full name, its type and its bounds."""
+    """The full name, type and bounds of the setting or parameter with this name."""
     if is_parameter(name):
         full, parameter = find_parameter(name, contenders)
         return full, number_type(parameter.type), parameter.bounds
@@ -84,7 +84,7 @@ def declared(name: str, contenders: Sequence[RunConfig]) -> tuple[str, type[int]
 
 
 def parse_range(option: str, text: str, bounds: Bounds, *, whole: bool = False) -> Range:
-    """``log:0.001..1`` or ``0..0.9``, checked.  option: how messages call it."""
+    """Parse and check ``log:0.001..1`` or ``0..0.9``.  option: its name in messages."""
     log, ends = text.startswith("log:"), text.removeprefix("log:")
     low, dots, high = ends.partition("..")
     if "/" in high:

@@ -1,4 +1,4 @@
-"""One run of a tuning: looked up by its fingerprint, continued where it was interrupted, or trained."""
+"""One run of a tuning: looked up by its fingerprint, continued if it was interrupted, or trained."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ DIVERGED = 0.0  # the score of a trial that diverged: no accuracy is lower
 
 @dataclass
 class Trials:
-    """Makes trials of a metric in a database, and reports what happens."""
+    """Runs trials scored by a metric, and reports what happens."""
 
     store: Store
     metric: str
     on_event: Callback
 
     def make(self, config: RunConfig, should_stop: ShouldStop) -> Outcome:
-        """The outcome of a trial.  What is recorded of it is not trained again."""
+        """Run a trial and return its outcome.  What is already recorded is not trained again."""
         run_id, status = self.recorded(config)
         watch = Watch(self.metric, epochs_of(config), should_stop, self.on_event)
         for epoch, score in self.curve(run_id):
@@ -46,7 +46,7 @@ class Trials:
             except Stopped as stopped:
                 self.on_event(RunEnded(stopped_result(stopped, config)))
                 return self.outcome(config, stopped.run_id, "stopped", watch)
-            except Exception as error:  # whatever is wrong with one trial must not cost the others
+            except Exception as error:  # of any kind: it must not stop the other trials
                 message = f"{type(error).__name__}: {error}"
                 self.on_event(RunEnded(RunResult("", "failed", config, {}, message, fingerprint="")))
                 return Outcome("failed", float("nan"), message=message)
@@ -55,7 +55,7 @@ class Trials:
         return self.outcome(config, run_id, status, watch)
 
     def final(self, config: RunConfig) -> RunResult:
-        """The result of a final run."""
+        """Return the result of a final run, which is trained unless it is recorded."""
         run_id, status = self.recorded(config)
         if status in WITH_RESULT:
             return recorded_result(run_id, self.store, packages_of(config))
@@ -67,7 +67,7 @@ class Trials:
         return result
 
     def recorded(self, config: RunConfig) -> tuple[str, str]:
-        """The run that is recorded of a configuration, and its status; nothing if there is none."""
+        """The recorded run of a configuration, and its status; ("", "new") if there is none."""
         (fingerprint,) = fingerprints([config])
         run_id, status = self.store.newest_runs([fingerprint]).get(fingerprint, ("", "new"))
         if status == "running":
@@ -77,7 +77,7 @@ class Trials:
         return run_id, status
 
     def curve(self, run_id: str) -> list[tuple[int, float]]:
-        """Epoch and score of what is recorded of a run."""
+        """The recorded epochs and scores of a run."""
         if not run_id:
             return []
         frame = metrics_frame(self.store, [run_id], [self.metric], curve=True)
@@ -93,8 +93,8 @@ class Trials:
         return Outcome(ended, watch.score, spent, watch.epoch, run_id, folds=self.fold_scores(config, run_id))
 
     def seconds(self, config: RunConfig, run_id: str) -> float:
-        """The time of training steps; of a cross-validation, which records no single steps, that of all its folds as
-        they trained side by side."""
+        """The time of training steps; for a cross-validation, which does not record single steps, the time of all its
+        folds, trained in parallel."""
         if not config.folds:
             return float(series(self.store, run_id, "step_time_ms").sum()) / 1000
         rate = self.store.latest_metrics(run_id).get("samples_per_s", 0.0)
@@ -102,7 +102,7 @@ class Trials:
         return examples / rate if rate else 0.0
 
     def fold_scores(self, config: RunConfig, run_id: str) -> tuple[float, ...]:
-        """What each fold scored after its last epoch."""
+        """The score of each fold after its last epoch."""
         if not config.folds:
             return ()
         metrics = self.store.latest_metrics(run_id)
@@ -111,7 +111,7 @@ class Trials:
 
 @dataclass
 class Watch:
-    """Looks at the score of each epoch of a run and ends it where the pruner says so, but never after its last."""
+    """Passes the score of each epoch of a run to the pruner and ends the run if it says so, but not after the last."""
 
     metric: str
     epochs: int
@@ -121,7 +121,7 @@ class Watch:
     score: float = float("nan")
 
     def sees(self, epoch: int, score: float) -> bool:
-        """Whether the run is to end after this epoch."""
+        """Note the score of an epoch; return whether to end the run."""
         self.epoch, self.score = epoch, score
         return epoch < self.epochs and self.should_stop(epoch, score)
 
@@ -146,7 +146,7 @@ def stopped_result(stopped: Stopped, config: RunConfig) -> RunResult:
 
 
 def epochs_of(config: RunConfig) -> int:
-    """How many epochs a run has, the last of which may be shorter."""
+    """The number of epochs of a run, the last of which may be shorter."""
     if config.epochs:
         return config.epochs
     steps = -(-len(build.images_of(config).train) // config.batch_size)

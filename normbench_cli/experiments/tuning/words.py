@@ -1,4 +1,4 @@
-"""A tuning from the words of a user: the options of the command, the keywords of Python."""
+"""Parsing a tuning request from command-line options or Python keyword arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from normbench_cli.experiments.tuning.space import Space, parse_space
 from normbench_cli.registry.spec import read_value
 
 SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
-DECIDED = ("validation", "score_test", "seed", "fold", "note")  # a tuning sets them itself
+DECIDED = ("validation", "score_test", "seed", "fold", "note")  # set by the tuning itself
 
 
 def make_request(
@@ -33,7 +33,7 @@ def make_request(
     seeds: int | str | Iterable[Any] = "0-4",
     allow: str | Iterable[str] = (),
 ) -> TuneRequest:
-    """settings: of the contenders, by name.  The others are the options of `normbench tune`; `over` also as a
+    """settings: of the contenders, by name.  The others are the options of `normbench tune`; `over` may also be a
     dictionary."""
     experiment = make_experiment(settings)
     if several := [name for name in experiment.axes if name not in GRID_FIELDS]:
@@ -58,14 +58,14 @@ def make_request(
 
 
 def ranges_in(over: str | Iterable[str] | Mapping[str, str]) -> list[str]:
-    """The ranges as the command takes them, ``key=range``."""
+    """The ranges in the command's form, ``key=range``."""
     if isinstance(over, Mapping):
         return [f"{name}={text}" for name, text in over.items()]
     return [over] if isinstance(over, str) else list(over)
 
 
 def refuse_searched(experiment: Experiment, space: Space) -> None:
-    """Refuse what is given and searched, and settings that a tuning decides itself."""
+    """Reject settings that are both given and searched, and those that a tuning sets itself."""
     for name in (*experiment.written, *given_parameters(experiment)):
         if name in space:
             raise UsageError(
@@ -76,7 +76,7 @@ def refuse_searched(experiment: Experiment, space: Space) -> None:
 
 
 def given_parameters(experiment: Experiment) -> list[str]:
-    """The parameters that specs set, also at their defaults: ``augnorm:phi``."""
+    """The parameters that specs set explicitly, even to their defaults: ``augnorm:phi``."""
     return [
         f"{spec.entry.name}:{key}"
         for setting in REGISTRIES

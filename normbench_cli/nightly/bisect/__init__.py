@@ -1,9 +1,9 @@
-"""Which commit changed a measurement: what `normbench nightly bisect` does.
+"""Find the commit that changed a measurement: what `normbench nightly bisect` does.
 
-Every commit is measured with its own code, in a process of its own (`worker`, `measure_one`), from a copy of its files
-in a temporary folder (`git`).  The two ends are measured in turns until it is certain that they differ (`decide`).
-Then a binary search over the history between them (`search`) halves the commits that may have caused it: a commit in
-the middle is measured in turns with both ends, until it is certain which of them it is nearer to.  `run` puts these
+Every commit is measured with its own code, in its own process (`worker`, `measure_one`), from a copy of its files in a
+temporary folder (`git`).  Interleaved measurements of the two ends go on until it is certain that they differ
+(`decide`).  Then a binary search over the history between them (`search`) halves the candidate commits: a commit in the
+middle is measured interleaved with both ends, until it is certain which of them it is nearer to.  `run` puts these
 together.
 """
 

@@ -1,8 +1,8 @@
-"""Deciding by repeated measurements: on which side of zero does the median of the rounds lie?
+"""Sequential decisions by repeated measurements: on which side of zero does the median of the rounds lie?
 
 Each round gives one number.  The bootstrap distribution of a median needs no random numbers: a resampled median is
-below zero if at least half of the n draws are, and each draw is with the probability k/n, where k of the n rounds are
-below zero.  So the interval excludes zero as soon as P(Binomial(n, k/n) >= n/2) is below its tail.
+below zero if at least half of the n draws are, and each draw is below zero with probability k/n, where k of the n
+rounds are.  So the interval excludes zero as soon as P(Binomial(n, k/n) >= n/2) is below its tail.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from math import ceil, comb
 
 @dataclass(frozen=True)
 class Rule:
-    """When it is certain: not before `least` rounds, looked at every so many, given up after `most`."""
+    """Stopping rule: at least `least` rounds, then a check every `every` rounds, at most `most`."""
 
     confidence: float
     least: int
@@ -24,15 +24,15 @@ class Rule:
     every: int = 1
 
 
-# Simulated with a robust sd of 3 % and heavy tails (tests/nightly/bisect/test_simulated.py): equal ends are taken for
-# different ones in about 1 % of cases; a commit 5 % from the middle needs 9 rounds.
+# Simulated with a robust sd of 3 % and heavy tails (tests/nightly/bisect/test_simulated.py): equal ends are declared
+# different in about 1 % of cases; a commit 5 % from the middle needs 9 rounds.
 DIFFERENT = Rule(confidence=0.999, least=10, most=30, every=5)
 NEARER = Rule(confidence=0.98, least=5, most=40)
-ONCE = Rule(confidence=0.5, least=1, most=1)  # for values that are the same each time
+ONCE = Rule(confidence=0.5, least=1, most=1)  # for deterministic values
 
 
 def decide(measure_round: Callable[[], float], rule: Rule) -> tuple[int, list[float]]:
-    """-1 or 1: the certain side of zero; 0 if it stays uncertain.  Also what the rounds gave."""
+    """Return -1 or 1, the certain side of zero, or 0 if it stays uncertain; and the rounds' values."""
     rounds: list[float] = []
     while len(rounds) < rule.most:
         rounds.append(measure_round())

@@ -1,7 +1,7 @@
 """The commits of a checkout, and copies of their files elsewhere.
 
-git is asked questions only.  A copy is made through an index of its own, so neither the checkout nor its index,
-branches or worktrees change, and no hook runs.
+git is only queried.  A copy is made through its own index, so neither the checkout nor its index, branches or worktrees
+change, and no hook runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ANOTHER_REPOSITORY = {
 
 @dataclass(frozen=True)
 class Commit:
-    """date: on which its author made it, 2026-01-31."""
+    """date: the author date, 2026-01-31."""
 
     hash: str
     author: str
@@ -41,14 +41,14 @@ class Commit:
 
 @dataclass(frozen=True)
 class Checkout:
-    """top: the folder of the checkout.  inside: where in it the packages are that are measured."""
+    """top: the root folder.  inside: the path below it to the packages to measure."""
 
     top: Path
     inside: Path = Path()
 
     @classmethod
     def at(cls, folder: Path) -> Checkout:
-        """The checkout that this folder is in, or is."""
+        """The checkout that contains this folder."""
         do = "name a checkout with --repo"
         if not folder.is_dir():
             raise UsageError(f"there is no folder {folder}", do)
@@ -59,7 +59,7 @@ class Checkout:
         return cls(top, folder.resolve().relative_to(top))
 
     def commit(self, revision: str) -> Commit:
-        """The commit that a hash, a tag, a branch or `HEAD~3` means."""
+        """The commit that a hash, a tag, a branch or `HEAD~3` refers to."""
         form = f"--format=%H{SEPARATOR}%an{SEPARATOR}%as{SEPARATOR}%s"
         wrong = not revision or revision.startswith("-") or ".." in revision
         if not wrong:
@@ -85,20 +85,20 @@ class Checkout:
         return git(self.top, "merge-base", "--is-ancestor", ancestor.hash, commit.hash, check=False).returncode == 0
 
     def copy(self, commit: Commit, folder: Path) -> Path:
-        """Copy the files of a commit into a new folder; where its packages are."""
+        """Copy the files of a commit into a new folder; return where its packages are."""
         folder.mkdir(parents=True)
         index = {"GIT_INDEX_FILE": str(folder.with_name(folder.name + ".index"))}
         git(self.top, "read-tree", commit.hash, variables=index)
         git(self.top, "checkout-index", "--all", "--quiet", f"--prefix={folder}{os.sep}", variables=index)
         place = folder / self.inside
-        place.mkdir(parents=True, exist_ok=True)  # a commit from before this folder was made
+        place.mkdir(parents=True, exist_ok=True)  # the commit may be older than this folder
         return place
 
 
 def git(
     folder: Path, *words: str, check: bool = True, variables: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """What git answers.  Variables that a hook or a script has set for another repository do not count."""
+    """Run git.  Variables that a hook or script has set for another repository are dropped."""
     own = {name: value for name, value in os.environ.items() if name not in ANOTHER_REPOSITORY}
     command = ["git", "-C", str(folder), "--no-optional-locks", *words]
     try:

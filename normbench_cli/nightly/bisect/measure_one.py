@@ -1,9 +1,9 @@
-"""The measuring process of `nightly bisect`: one cell, as often as it is asked to, with one commit's code.
+"""The measuring process of `nightly bisect`: one cell, as often as requested, with one commit's code.
 
-``python -m normbench_cli.nightly.bisect.measure_one``, started by `worker`.  The program that bisects and the commit
-that measures may be years apart, so what they say to each other stays as it is: lines of JSON.  The first line on stdin
-is a `Request`; each further line asks for one measurement and is answered by ``{"value": ..., "files": [...]}`` or
-``{"error": ...}``.  files: of the modules that are loaded.
+``python -m normbench_cli.nightly.bisect.measure_one``, started by `worker`.  The bisecting program and the commit that
+measures may be years apart, so the protocol between them is fixed: lines of JSON.  The first line on stdin is a
+`Request`; each further line asks for one measurement and is answered by ``{"value": ..., "files": [...]}`` or
+``{"error": ...}``.  files: of the loaded modules.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from normbench_cli.store import Store
 
 
 def answers(request: dict[str, Any], asked: TextIO) -> Iterator[dict[str, Any]]:
-    """An answer to each line; an error is the last one."""
+    """Yield an answer to each line; an error is the last one."""
     try:
         cell = read_suite(request["suite"]).cell(request["cell"])
         with Store.open() as store:
@@ -31,7 +31,7 @@ def answers(request: dict[str, Any], asked: TextIO) -> Iterator[dict[str, Any]]:
                     yield {"error": f"the cell does not measure {request['metric']}"}
                     return
                 yield {"value": float(values[request["metric"]]), "files": loaded_files()}
-    except Exception as error:  # an old commit may fail in any way, and is then left out
+    except Exception as error:  # an old commit may fail in any way, and is then skipped
         ours = isinstance(error, NormbenchError)
         yield {"error": str(error) if ours else f"{type(error).__name__}: {first_sentence(error)}"}
 
@@ -43,7 +43,7 @@ def loaded_files() -> list[str]:
 
 def main() -> None:
     answer_to = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what the measured code prints is no answer
+    os.dup2(2, 1)  # output of the measured code is not an answer
     for answer in answers(json.loads(sys.stdin.readline()), sys.stdin):
         print(json.dumps(answer), file=answer_to, flush=True)
 

@@ -1,4 +1,4 @@
-"""What is bisected: from a command's words, or the last night's regression, to commits and a measurement."""
+"""Planning a bisection: commits and a measurement, from the command line or the last night's regression."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def plan_bisect(
     bad: str | None = None,
     repo: Path = Path(),
 ) -> BisectPlan:
-    """What to measure between which commits.
+    """Decide what to measure, between which commits.
 
-    store: where nights are recorded; None if there is no database.  name: of the measurement; by default the one that
-    regressed in the last night.  good, bad: by default the revisions between which the last night says it changed.
+    store: where nights are recorded; None if there is no database.  name: the measurement; by default the one that
+    regressed in the last night.  good, bad: by default the revisions between which the last night places the change.
     """
     verdict = None if store is None else newest_verdict(store, suite_name(suite))
     judged = regressed(verdict) if name is None else finding_of(verdict, name) if verdict else None
@@ -71,7 +71,7 @@ def regressed(verdict: Verdict | None) -> Judged:
 
 
 def measurement_called(name: str, known: Sequence[str]) -> Measurement:
-    """A measurement that the last night does not have.  Whether the suite has its cell is found out by measuring it."""
+    """A measurement that the last night does not have.  Only measuring shows whether the suite has its cell."""
     about = measurement(*name.rpartition(" ")[::2])
     if about is None or (known and name not in known):
         do = nearest(name, known) if known else "write a cell and a metric: 'mlp/popnorm test/accuracy'"
@@ -80,7 +80,7 @@ def measurement_called(name: str, known: Sequence[str]) -> Measurement:
 
 
 def revisions(finding: Finding | None, good: str | None, bad: str | None) -> tuple[str, str]:
-    """The two ends: those that are given, or those between which the last night says that it changed."""
+    """The two ends: as given, or the revisions between which the last night places the change."""
     good, bad = good or (finding.before if finding else ""), bad or (finding.after if finding else "")
     if not good or not bad:
         raise UsageError("it is not known between which commits it changed", GIVE_ENDS)
@@ -90,7 +90,7 @@ def revisions(finding: Finding | None, good: str | None, bad: str | None) -> tup
 
 
 def run_bisect(plan: BisectPlan, report: Callable[[str], object] = lambda _: None) -> Bisected:
-    """Measure, in processes and folders that are gone when this ends, however it ends."""
+    """Run the bisection; its processes and folders are removed, however it ends."""
     with tempfile.TemporaryDirectory(prefix="normbench-bisect-", ignore_cleanup_errors=True) as folder:
         exact = plan.measurement.exact
 

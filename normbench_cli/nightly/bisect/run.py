@@ -1,6 +1,6 @@
-"""The bisection itself: are the ends different, which commit is the first like the bad end, and is it confirmed?
+"""The bisection itself: do the ends differ, which commit is the first like the bad end, and is it confirmed?
 
-It knows commits by their hashes only and measures by what `open_worker` gives, so tests run it on simulated histories.
+It knows commits only by their hashes and measures through `open_worker`, so tests run it on simulated histories.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from normbench_cli.nightly.bisect.worker import CannotMeasure
 
 
 class Measuring(Protocol):
-    """What measures one commit, and the values that it has measured."""
+    """Measures one commit, and keeps the values."""
 
     values: list[float]
 
@@ -31,7 +31,7 @@ OpenWorker = Callable[[str], AbstractContextManager[Measuring]]
 
 @dataclass
 class Judged:
-    """What was measured of a commit, and why it was left out, if it was."""
+    """The measurements of a commit, and why it was skipped, if it was."""
 
     commit: str
     level: Level
@@ -56,10 +56,10 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Bisected:
-    """What a bisection came to.
+    """The outcome of a bisection.
 
     differs: whether the ends could be told apart.  first: the first commit like the bad end; several if those between
-    them could not be judged.  confirmed: it differs from its parent in the same direction; None if that was not tried.
+    them could not be judged.  confirmed: it differs from its parent in the same direction; None if this was not tested.
     """
 
     differs: bool
@@ -70,7 +70,7 @@ class Bisected:
 
 
 class Bisection:
-    """parents: as `search.first_bad` takes them, `good` not among them.  exact: two measurements of a commit agree."""
+    """parents: as for `search.first_bad`, without `good`.  exact: repeated measurements of a commit agree."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Bisection:
         return worker
 
     def _compare(self, workers: Sequence[Measuring], commit: str, reference: str) -> tuple[int, Ratio]:
-        """The certain sign of the difference between the second and the first, and their ratio."""
+        """The certain sign of the second minus the first, and their ratio."""
         ratios: list[float] = []
 
         def difference() -> float:
@@ -151,7 +151,7 @@ class Bisection:
         return ONCE if self._exact else NEARER
 
     def _confirm(self, first: str, side: int, ratio: Ratio) -> tuple[bool | None, Ratio]:
-        """Measure the first bad commit in turns with its parent."""
+        """Measure the first bad commit interleaved with its parent."""
         parent = next(iter(self._parents[first]), self._good)
         if (first, parent) == (ratio.commit, ratio.reference):
             return True, ratio
@@ -164,7 +164,7 @@ class Bisection:
         return found == side, against_parent
 
     def _round(self, workers: Sequence[Measuring]) -> list[float]:
-        """A value of each, measured in random order."""
+        """One value of each worker, measured in random order."""
         order = list(range(len(workers)))
         self._order.shuffle(order)
         values = {number: self._take(workers[number]) for number in order}

@@ -1,4 +1,4 @@
-"""Binary search over the commits between a good and a bad one: in any history, also where some cannot be judged.
+"""Binary search between a good and a bad commit: in any history, even if some commits cannot be judged.
 
 A commit is bad if it contains the first bad one, that is, if the first bad one is the commit itself or an ancestor.
 """
@@ -14,21 +14,19 @@ Level = Literal["good", "bad", "skip"]
 
 @dataclass(frozen=True)
 class Found:
-    """first: the first bad commit; several, oldest first, if commits between them could not be judged.
-
-    levels: what was judged, in this order.
-    """
+    """first: the first bad commit; several, oldest first, if commits between them could not be judged.  levels: of the
+    judged commits, in order of judgment."""
 
     first: tuple[str, ...]
     levels: Mapping[str, Level]
 
 
 def first_bad(parents: Mapping[str, Sequence[str]], judge: Callable[[str], Level]) -> Found:
-    """The first bad commit.
+    """Find the first bad commit.
 
-    parents: of each commit that the bad end contains and the good end does not; ancestors stand before descendants, and
-    the bad end is the last.  Parents outside, such as the good end, are ignored.
-    judge: is called for O(log n) commits of a linear history, and never for the ends.
+    parents: of each commit that the bad end contains and the good end does not; ancestors come before descendants, the
+    bad end last.  Parents outside, such as the good end, are ignored.  judge: called for O(log n) commits of a linear
+    history, never for the ends.
     """
     commits = list(parents)
     contains = ancestor_sets(parents)
@@ -46,7 +44,7 @@ def first_bad(parents: Mapping[str, Sequence[str]], judge: Callable[[str], Level
 
 
 def ancestor_sets(parents: Mapping[str, Sequence[str]]) -> list[int]:
-    """For each commit the set of itself and its ancestors, as the bits of a number."""
+    """For each commit, the set of itself and its ancestors as a bit mask."""
     numbers = {commit: number for number, commit in enumerate(parents)}
     sets: list[int] = []
     for commit, before in parents.items():
@@ -62,7 +60,7 @@ def members(of: int) -> list[int]:
 
 
 def next_to_judge(contains: Sequence[int], suspects: int, skipped: set[int]) -> int | None:
-    """The suspect that halves the others best; if some were skipped, not one beside them, which would fail alike."""
+    """The suspect that best halves the others; away from skipped ones, whose neighbors are likely to fail, too."""
     numbers = members(suspects)
     places = {number: place for place, number in enumerate(numbers)}
     gaps = [places[number] for number in numbers if number in skipped]

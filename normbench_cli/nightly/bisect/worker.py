@@ -28,12 +28,12 @@ SECONDS_TO_END = 5.0
 
 
 class CannotMeasure(Exception):
-    """This commit does not measure the cell: it lacks something, or fails."""
+    """This commit cannot measure the cell: something is missing or fails."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is measured.  suite: the name of a suite, or the path of its file, the same for all commits."""
+    """What to measure.  suite: the name of a suite, or the path of its file, the same for all commits."""
 
     suite: str
     cell: str
@@ -43,8 +43,8 @@ class Request:
 class Worker:
     """The measuring process of a commit, started by its first measurement.
 
-    Its home, with its database, is a folder of its own; it shares the data sets and the compiled kernels of the user.
-    warm_up: the first measurement is slower than the others, and is not counted.
+    Its home and database are its own; it shares the user's data sets and compiled kernels.  warm_up: discard the first
+    measurement, which is slower than the others.
     """
 
     def __init__(
@@ -112,13 +112,13 @@ class Worker:
                 text=True,
                 cwd=files,  # components of the working folder can be imported, too
                 env=os.environ | variables,
-                start_new_session=True,  # an interrupt is for the program, which then ends this process
+                start_new_session=True,  # an interrupt goes to the program, which then ends this process
             )
 
     def _tell(self, words: dict[str, Any]) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # the missing answer says so
+        with suppress(BrokenPipeError):  # the missing answer reports it
             self._process.stdin.write(json.dumps(words) + "\n")
             self._process.stdin.flush()
 
@@ -149,8 +149,8 @@ class Worker:
 
 
 def import_path(files: Path, checkout: Checkout, copy: Path) -> list[str]:
-    """Where a commit's process looks for packages: first among the commit's own files, in `src` too, then where the
-    user does, with the checkout's folders exchanged for the commit's."""
+    """The import path of a commit's process: the commit's own files, also in `src`, then the user's path, with the
+    checkout's folders replaced by the commit's."""
     users = [Path(entry).resolve() for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
     exchanged = [
         copy / entry.relative_to(checkout.top) if entry.is_relative_to(checkout.top) else entry
@@ -160,7 +160,7 @@ def import_path(files: Path, checkout: Checkout, copy: Path) -> list[str]:
 
 
 def check_origin(loaded: Iterable[str], checkout: Checkout, copy: Path, request: Request) -> None:
-    """Refuse a measurement that uses none of the commit's files, or a file of the checkout in place of the commit's."""
+    """Reject a measurement that uses none of the commit's files, or a file of the checkout instead of the commit's."""
     files = [Path(file).resolve() for file in loaded]
     copy = copy.resolve()
     for file in files:
@@ -175,7 +175,7 @@ def check_origin(loaded: Iterable[str], checkout: Checkout, copy: Path, request:
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """End a process with all that it has started."""
+    """End a process and its process group."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, number)

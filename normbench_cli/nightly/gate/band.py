@@ -1,4 +1,4 @@
-"""The band of values that a history makes one expect: its median, and a width from its median absolute deviation."""
+"""The band of values that a history predicts: its median, and a width from its median absolute deviation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAD_TO_SD = 1.4826  # of a normal distribution
 
 
 def median(values: Sequence[float]) -> float:
-    """Like numpy's for a few numbers, where it is twenty times as fast; infinities are ordinary large numbers."""
+    """Like numpy's, but twenty times as fast for a few numbers; infinities are ordinary large numbers."""
     ordered = sorted(values)
     half = len(ordered) // 2
     if len(ordered) % 2 or ordered[half - 1] == ordered[half]:
@@ -22,9 +22,8 @@ def median(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """expected +- limit.  noise: the robust standard deviation between nights.  variance: of `expected`, by chance.
-    smallest: the smallest change that counts.
-    """
+    """expected +- limit.  noise: the robust standard deviation between nights.  variance: of `expected` as an estimate.
+    smallest: the smallest change that counts."""
 
     expected: float
     limit: float
@@ -61,9 +60,9 @@ def band_of(
     residuals: Sequence[float] = (),
     estimates: Sequence[tuple[float, float]] | None = None,
 ) -> Band:
-    """The band around the last nights' values; residuals of earlier levels tell about the noise as well.
+    """The band around the last nights' values; residuals of earlier levels add to the noise estimate.
 
-    estimates: with weights, where nights were measured again.
+    estimates: (estimate, weight) of each night, for the center.
     """
     values = values[-WINDOW:]
     expected = weighted_median(*zip(*estimates[-WINDOW:], strict=True)) if estimates else median(values)

@@ -1,4 +1,4 @@
-"""Since when: the night at which the level of a noisy measurement changed."""
+"""The change point: the night at which the level of a noisy measurement changed."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import ruptures
 
 from normbench_cli.nightly.gate.policy import WINDOW
 
-# The test that found the change already says when: within the three nights that it combines.  A split into two levels
-# is better from so many nights of the new level on; with fewer it often follows a few slow nights of the old level.
+# The test that found the change already dates it to the three nights that it combines.  A split into two levels is
+# better from this many nights of the new level on; with fewer it often follows a few slow nights of the old level.
 SETTLED = 4
 
-# A split further away than this follows some other unevenness, such as a drift.
+# A split further away than this reflects something else, such as a drift.
 FARTHEST = 4
 
 
 def first_night(estimates: Sequence[float], start: int, begin: int = 0) -> int:
-    """The index of the first night of the level that was found to have changed about at `start`.
+    """The index of the first night of a new level, whose change was detected near `start`.
 
-    The split into two levels that leaves the smallest sum of absolute deviations from their medians (ruptures, L1).
-    begin: where the level before began.
+    The split into two levels that minimizes the absolute deviations from their medians (ruptures, L1).  begin: where
+    the level before began.
     """
     begin = max(begin, start - WINDOW)
     part = np.asarray(estimates[begin : start + WINDOW], dtype=float)
@@ -34,7 +34,7 @@ def first_night(estimates: Sequence[float], start: int, begin: int = 0) -> int:
 
 
 def relative(estimate: float, expected: float) -> float:
-    """last over expected, minus 1; NaN where there is no such ratio."""
+    """estimate / expected - 1; NaN where this is undefined."""
     if not (math.isfinite(estimate) and math.isfinite(expected)) or expected == 0:
         return math.nan
     return estimate / expected - 1

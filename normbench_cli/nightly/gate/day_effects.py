@@ -1,4 +1,4 @@
-"""What a night does to all times of a suite alike, which says something about the machine and nothing of the code."""
+"""Day effects: shifts of a night that all times of a suite share, which come from the machine and not from the code."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class OfNights:
-    """What each night does to all times of a sort.  effects: a factor of all; noise: how many times the usual one."""
+    """Day effects by night, for one group of times.  effects: common factors; noise: as a multiple of the usual."""
 
     effects: Array
     noise: Array
 
 
 def with_day_effects(series: Sequence[Series]) -> list[Series]:
-    """The same series; points of times know what their night did to all times of their sort."""
+    """The same series; points of times get the day effect and noise of their night and group."""
     found = list(series)
     for rough in (False, True):
         rows = [n for n, one in enumerate(series) if (one.measurement.kind, one.measurement.rough) == ("time", rough)]
@@ -61,8 +61,8 @@ def _marked(series: Sequence[Series]) -> list[Series]:
 def day_effects(values: Array) -> OfNights:
     """values: times x nights, NaN where a time was not measured.
 
-    The effect is the median over the times of each one's distance to its own last nights, nearer to 1 the less the
-    times agree.  A night may move all times by no more than nights usually do: what goes beyond may be the code.
+    The effect is the median over the times of each one's distance to its own last nights, shrunk towards 1 the less the
+    times agree.  It is limited by the usual size of such effects: anything beyond may be the code.
     """
     usable = np.isfinite(values) & (values > 0)
     logs = np.log(values, out=np.full(values.shape, np.nan), where=usable)
@@ -90,12 +90,12 @@ def _medians(rows: Array) -> Array:
 
 
 def _times_usual(spread: float, before: Array) -> float:
-    """1 for an ordinary night."""
+    """Spread over the usual; 1 for an ordinary night."""
     known = before[np.isfinite(before)]
     usual = float(np.median(known)) if known.size else 0.0
     return spread / usual if usual and spread > NOISY * usual else 1.0
 
 
 def _shrunk(middle: float, variance: float) -> float:
-    """Nearer to 0 by the share of its own uncertainty (James and Stein)."""
+    """Shrink towards 0 by the share of its own uncertainty (James and Stein)."""
     return middle * max(0.0, 1 - variance / middle**2) if middle else 0.0

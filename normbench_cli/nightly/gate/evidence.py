@@ -1,4 +1,4 @@
-"""How much a night says: its estimate, how far that lies off by chance, and what nights say together."""
+"""The evidence of a night: its estimate, how far chance may move that, and what several nights say together."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ MEAN_TO_SD = math.sqrt(math.pi / 2)  # the mean absolute deviation of a normal d
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """estimate: the median of the night's value and its repetitions; variance: of that, by chance.  weight: in the
-    reference, where an ordinary night that was not measured again has 1.  noise: in times of the usual one.
-    """
+    """estimate: the median of the night's value and its repetitions; variance: of the estimate.  weight: in the
+    reference; 1 for an ordinary night that was not measured again.  noise: as a multiple of the usual."""
 
     index: int
     value: float
@@ -44,7 +43,7 @@ class Night:
 
 
 def spread_of(again: Sequence[float]) -> float | None:
-    """The standard deviation of repetitions within a night; None for too few, or where one is infinite."""
+    """The standard deviation of repetitions within a night; None if there are too few or one is infinite."""
     if len(again) < FIRST_REMEASUREMENTS:
         return None
     middle = median(again)
@@ -57,10 +56,10 @@ def spread_of(again: Sequence[float]) -> float | None:
 def night_of(
     index: int, value: float, again: Sequence[float], usual: float, spreads: Sequence[float], noise: float = 1.0
 ) -> Night:
-    """usual: the noise between nights.  spreads: within the nights that were repeated before.  noise: how many times
-    the usual one this night has.
+    """usual: the noise between nights.  spreads: within earlier nights that were repeated.  noise: of this night, as a
+    multiple of the usual.
 
-    What differs between nights more than within them is not averaged out by repetitions.
+    Repetitions do not average out variation between nights beyond that within them.
     """
     own, between = usual * usual, 0.0
     if not again:
@@ -79,7 +78,7 @@ def night_of(
 
 
 def is_open(night: Night, again: Sequence[float], band: Band) -> bool:
-    """Whether more repetitions are needed to know if a night lies outside of a band."""
+    """Whether more repetitions are needed to decide if a night lies outside a band."""
     if len(again) < FIRST_REMEASUREMENTS:
         return True
     side = side_of(night, band)
@@ -96,7 +95,7 @@ def side_of(night: Night, band: Band) -> int:
 
 
 def deviations(nights: Sequence[Night], band: Band, direction: int) -> tuple[float, float]:
-    """How far nights lie off what is expected, and that in standard deviations of chance."""
+    """The mean deviation of nights from the expected value, and that in standard errors."""
     off = direction * (sum(night.estimate for night in nights) / len(nights) - band.expected)
     if math.isnan(off):  # infinite, as expected
         return 0.0, 0.0
@@ -105,7 +104,7 @@ def deviations(nights: Sequence[Night], band: Band, direction: int) -> tuple[flo
 
 
 def is_certain(nights: Sequence[Night], band: Band, direction: int) -> bool:
-    """Whether nights together lie outside by more than chance."""
+    """Whether nights together lie outside the band by more than chance."""
     off, in_deviations = deviations(nights, band, direction)
     least = BEYOND if len(nights) > 1 else BEYOND_ALONE
     return off > max(band.limit, least * band.smallest) and in_deviations >= CERTAIN_DEVIATIONS
@@ -114,7 +113,7 @@ def is_certain(nights: Sequence[Night], band: Band, direction: int) -> bool:
 def support(night: Night, band: Band, level: float) -> float:
     """The log-likelihood ratio of a raised level to the expected one, given a night.
 
-    One value without repetitions says little: several such nights in a row are needed either way.
+    A value without repetitions is weak evidence: several such nights in a row are needed either way.
     """
     most = SETTLED + CERTAIN if night.repeated else (SETTLED - CERTAIN) / (NIGHTS_IN_A_ROW - 1)
     level = max(level, band.expected + LEAST_RAISED * band.smallest)

@@ -1,4 +1,4 @@
-"""A measurement that repeats to the last digit, followed night by night: any difference counts."""
+"""A measurement that repeats to the last digit, tracked night by night: any difference counts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from normbench_cli.nightly.gate.verdict import Verdict
 
 @dataclass
 class ExactTrack:
-    """reference: the first value, or the best one since.  It never follows what is worse.  raised: the present value
-    while that is worse; pending: of a night that nobody could measure again.  Oriented as in Track.
-    """
+    """reference: the first value, or the best one since; it never moves to a worse one.  raised: the present value
+    while it is worse; pending: of a night that could not be measured again.  Oriented as in Track."""
 
     policy: Policy
     reference: float | None = None
@@ -31,12 +30,12 @@ class ExactTrack:
         return one == other or abs(one - other) <= self.policy.smallest(other if math.isfinite(other) else 0.0)
 
     def wants(self, value: float, again: Sequence[float], noise: float = 1.0) -> bool:
-        """Whether the night has to be measured again: once is enough.  noise: as of Track."""
+        """Whether the night must be measured again: once is enough.  noise: as in Track."""
         expected = self.reference if self.raised is None else self.raised
         return not again and expected is not None and not self._same(value, expected)
 
     def add(self, value: float, again: Sequence[float], noise: float = 1.0) -> Verdict:
-        """Take a night's value and repetitions; what they mean."""
+        """Add a night's value and repetitions; return the verdict."""
         index, self.count = self.count, self.count + 1
         if self.reference is None:
             self.reference = value

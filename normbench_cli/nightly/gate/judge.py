@@ -1,4 +1,4 @@
-"""What a person reads about the last night of a measurement."""
+"""The finding about the last night of a measurement, for people to read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Change:
 
 
 def suspects(series: Series, minimum_effects: MinimumEffects = None) -> bool:
-    """Whether the last point has to be measured (once) more before it can be judged.
+    """Whether the last point must be measured (once) more before it can be judged.
 
     Ask again after every repetition: most suspicions are settled by three, and none takes more than REMEASUREMENTS.
     """
@@ -34,7 +34,7 @@ def suspects(series: Series, minimum_effects: MinimumEffects = None) -> bool:
 
 
 def judge(series: Series, minimum_effects: MinimumEffects = None) -> Finding:
-    """What the gate says about the last point.
+    """Return the finding about the last point.
 
     A regression is reported every night until it is accepted or gone; from the second night on it is `known`.
     """
@@ -87,9 +87,9 @@ def turns(verdicts: Sequence[Verdict]) -> list[int]:
 
 
 def _dated(series: Series, verdicts: Sequence[Verdict], night: int) -> int:
-    """The first night of the level that a verdict speaks of.
+    """The first night of the level that a verdict is about.
 
-    The nights after it help to date it, until the next change; so does the level before, from its own change on.
+    The nights after it, until the next change, help to date it; so does the level before, from its own change on.
     """
     start = verdicts[night].start
     assert start is not None

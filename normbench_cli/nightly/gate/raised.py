@@ -1,4 +1,4 @@
-"""A regression that lasts: on trial at first, measured again every night, until it is settled or withdrawn."""
+"""An ongoing regression: on trial at first, measured again every night, until it is settled or withdrawn."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ from normbench_cli.nightly.gate.policy import (
 
 @dataclass
 class Raised:
-    """nights: of the raised level.  support: the log-likelihood ratio for it.  against: the last nights, in a row, that
-    speak for the expected level.  worse: those, in a row, that lie outside of the raised level.
-    """
+    """nights: of the raised level.  support: the log-likelihood ratio for it.  against: the latest consecutive nights
+    that favor the expected level.  worse: the latest consecutive nights above the band of the raised level."""
 
     nights: list[Night]
     support: float
@@ -48,7 +47,7 @@ class Raised:
         return median([night.estimate for night in self.nights[-WINDOW:]])
 
     def wants(self, value: float, again: Sequence[float], night: Night, band: Band) -> bool:
-        """Whether the night has to be measured again; night: what is known of it so far."""
+        """Whether the night must be measured again.  night: what is known of it so far."""
         level = self.level
         if self.settled and value > (here := self._band(band)).high:
             return is_open(night, again, here)
@@ -59,7 +58,7 @@ class Raised:
         return len(again) < ENOUGH and CERTAIN <= self.support + support(night, band, level) < SETTLED
 
     def add(self, night: Night, value: float, band: Band) -> None:
-        """Take a night; afterwards the regression is over if its support is less than CERTAIN."""
+        """Add a night; the regression is over if its support is less than CERTAIN afterwards."""
         ratio = support(night, band, self.level)
         self.support = min(SETTLED, self.support + ratio)
         self.settled = self.settled or self.support >= SETTLED
@@ -76,7 +75,7 @@ class Raised:
         return self.support < CERTAIN
 
     def has_grown(self, band: Band) -> list[Night]:
-        """The nights of a level that is worse still, if it is certain."""
+        """The nights of a still worse level, if it is certain."""
         if not self.worse:
             return []
         old = Raised([night for night in self.nights if night.index < self.worse[0].index] or self.nights, 0.0)
@@ -87,7 +86,7 @@ class Raised:
         return []
 
     def _band(self, band: Band) -> Band:
-        """Around the raised level, as wide in proportion."""
+        """The band around the raised level, proportionally as wide."""
         level = self.level
         if math.isinf(level) or not band.expected:
             return Band(level, 0.0 if math.isinf(level) else band.limit, band.noise, band.variance, band.smallest)

@@ -1,4 +1,4 @@
-"""A series run through the gate night by night: the verdict on each, as it was or would have been given then."""
+"""A series replayed through the gate night by night: the verdict on each night as of that night."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MinimumEffects = Mapping[Kind, float] | None
 
 @dataclass(frozen=True)
 class Reading:
-    """A point without its day effect, so that more is worse; what is not a finite number is infinitely bad."""
+    """A point without its day effect, oriented so that more is worse; a non-finite value is infinitely bad."""
 
     value: float
     again: tuple[float, ...]
@@ -52,7 +52,7 @@ def replay(series: Series, minimum_effects: MinimumEffects = None) -> list[Verdi
 
 
 def wants_repetition(series: Series, minimum_effects: MinimumEffects = None) -> bool:
-    """Whether the last point's repetitions leave it open what the night means."""
+    """Whether the last point needs one more repetition to be judged."""
     track = track_of(series.measurement, minimum_effects)
     *earlier, last = (reading(point, series.measurement) for point in series.points)
     for night in earlier:

@@ -1,6 +1,6 @@
-"""A noisy measurement followed night by night: its reference level, and the nights that speak for another one.
+"""A noisy measurement tracked night by night: its reference level, and the nights that indicate another one.
 
-Values are oriented so that more is worse, and a value that is not a number is infinite: worse than any other.
+Values are oriented so that more is worse, and a non-finite value becomes infinity: worse than any other.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ from normbench_cli.nightly.gate.verdict import Verdict
 
 @dataclass
 class Track:
-    """reference: the nights that the band is made of.  It stops growing while there is a regression, so that a
-    regression never becomes the new normal by itself.  residuals: of earlier levels.  spreads: within the nights that
-    were measured again.  outside, in_part: by direction (1 worse, -1 better), the nights in a row outside, and the
-    last ones that count in part.
-    """
+    """reference: the nights in the band.  It stops growing while there is a regression, so that a regression never
+    becomes the new normal by itself.  residuals: of earlier levels.  spreads: within the nights that were measured
+    again.  outside, in_part: by direction (1 worse, -1 better), the consecutive nights outside, and the last ones that
+    count in part."""
 
     policy: Policy
     reference: list[Night] = field(default_factory=list)
@@ -41,10 +40,10 @@ class Track:
     in_part: dict[int, list[Night]] = field(default_factory=lambda: {1: [], -1: []})
     crept: bool = False
     count: int = 0
-    _band: tuple[int, Band] | None = None  # of the night with this number
+    _band: tuple[int, Band] | None = None  # night number, its band
 
     def band(self) -> Band:
-        """What the next night is compared with."""
+        """The band that the next night is compared with."""
         if self._band is None or self._band[0] != self.count:
             last = self.reference[-WINDOW:]
             estimates = [(night.estimate, night.weight) for night in last]
@@ -52,7 +51,7 @@ class Track:
         return self._band[1]
 
     def wants(self, value: float, again: Sequence[float], noise: float = 1.0) -> bool:
-        """Whether the night has to be measured again.  noise: of the whole night, in times of the usual one."""
+        """Whether the night must be measured again.  noise: of the whole night, as a multiple of the usual."""
         if not self.reference or self._too_short(value):
             return False
         band = self.band()
@@ -67,12 +66,12 @@ class Track:
         return night_of(self.count, value, again, self.band().noise, self.spreads, noise)
 
     def _is_looked_at(self, value: float, band: Band, noise: float) -> bool:
-        """Whether a value lies outside, or follows a night that counts in part; noise hides what is worse."""
+        """Whether a value lies outside, or follows a night that counts in part; noise lowers the upper limit."""
         near = any(nights and self.count - nights[-1].index < NIGHTS_TOGETHER for nights in self.in_part.values())
         return near or not band.low <= value <= band.high - (noise - 1) * band.noise
 
     def add(self, value: float, again: Sequence[float], noise: float = 1.0) -> Verdict:
-        """Take a night's value and repetitions; what they mean."""
+        """Add a night's value and repetitions; return the verdict."""
         if not self.reference:
             self.reference.append(Night(self.count, value, median([value, *again]), 0.0, repeated=False))
             self.count += 1
@@ -80,7 +79,7 @@ class Track:
         band, night, short = self.band(), self._night(value, again, noise), self._too_short(value)
         if (spread := spread_of(again)) is not None:
             self.spreads = [*self.spreads, spread / noise][-WINDOW:]
-        looked_at = self._is_looked_at(value, band, noise)  # others are measured again beside it, as controls
+        looked_at = self._is_looked_at(value, band, noise)  # others were measured again only as controls
         self.count += 1
         if self.raised:
             return self._add_to_raised(self.raised, night, value, band)
@@ -135,7 +134,7 @@ class Track:
         return Verdict("regression", band, night.estimate, raised.start, known=True, unsure=unsure)
 
     def _over(self, raised: Raised, night: Night, band: Band) -> Verdict:
-        """The raised level is left: for one that is partly better, the one before, or a better one; or never was."""
+        """End a raised level: it became partly better, went back, became better than before, or never was."""
         nights, start = raised.against, raised.against[0].index
         self._forget()
         if is_certain(nights, band, 1):
@@ -152,7 +151,7 @@ class Track:
         return Verdict("withdrawn", band, night.estimate, raised.start, known=True)
 
     def _start_anew(self, band: Band, nights: list[Night]) -> None:
-        """The nights of the better level become the reference; the noise seen before is still known."""
+        """Make the nights of the better level the reference; keep the noise seen before."""
         level = median([night.estimate for night in nights])
         scale = abs(level / band.expected) if self.policy.relative and band.expected else 1.0
         if math.isfinite(band.expected):

@@ -1,4 +1,4 @@
-"""What the gate makes of one night of one measurement, before it is put into words."""
+"""The gate's verdict on one night of one measurement, before it is put into words."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from normbench_cli.nightly.series import Status
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """start: the night, counted from the first, that the change was first seen in.
+    """start: the index of the night in which the change was first seen.
 
-    known: the regression was reported before.  changed: the level changed with this night.  back: to what it was before
-    a regression.  unsure: outside of the raised level, unconfirmed.  refuted: outside at first, but repetitions lay
-    inside.  creep: how much the level drifted since the first nights.  fickle: repetitions of an exact measurement
+    known: the regression was reported before.  changed: the level changed with this night.  back: it returned to the
+    level before a regression.  unsure: off the raised level, unconfirmed.  refuted: outside at first, but repetitions
+    lay inside.  creep: how much the level drifted since the first nights.  fickle: repetitions of an exact measurement
     differ.
     """
 

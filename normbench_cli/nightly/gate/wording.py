@@ -10,7 +10,7 @@ from normbench_cli.nightly.series import Point, Series
 
 
 def reason(series: Series, verdict: Verdict, start: int | None) -> str:
-    """Why the last night was judged so.  start: the index of the first night of the present level."""
+    """The reason for the verdict.  start: the index of the first night of the present level."""
     last = series.points[-1]
     if verdict.status == "new baseline":
         return "the first night of this environment and baseline"

@@ -1,4 +1,4 @@
-"""What a reader of a page may do about a regression: the commands, ready to be copied."""
+"""What a reader of a page can do about a regression: commands ready to be copied."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHORT = 12  # characters of a commit
 
 
 def next_steps(suite: str, regressions: Sequence[Judged]) -> Iterator[Paragraph]:
-    """How to find the commit of each regression, and how to settle the first."""
+    """How to find the commit of each regression, and how to accept or mute the first."""
     for one in regressions:
         if command := bisect_command(suite, one):
             yield Paragraph(f"Which commit changed {one.name}? This measures the commits between:", command)
@@ -27,7 +27,7 @@ def next_steps(suite: str, regressions: Sequence[Judged]) -> Iterator[Paragraph]
 
 
 def bisect_command(suite: str, one: Judged) -> str:
-    """Empty where the commits are not known, or are the same."""
+    """Empty if the commits are unknown or the same."""
     good, bad = one.finding.before[:SHORT], one.finding.after[:SHORT]
     if not good or not bad or good == bad:
         return ""

@@ -1,4 +1,4 @@
-"""The facts of code and machine of nights: how two nights differ, and what a class of them is called."""
+"""Facts about the code and machine of nights: how two nights differ, and names for classes of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from normbench_cli.nightly.history import NightSummary
 from normbench_cli.nightly.verdict import Judged
 
-COMMIT = ("git_sha", "git_dirty")  # of every night another: shown by itself
+COMMIT = ("git_sha", "git_dirty")  # different every night: shown separately
 
 
 def flat(facts: Mapping[str, Any]) -> dict[str, str]:
-    """The facts as text by one name each; a version stands under its package's name."""
+    """The facts as text by flat names; a version is listed under its package's name."""
     found: dict[str, str] = {}
     for name, value in facts.items():
         if isinstance(value, Mapping):
@@ -32,7 +32,7 @@ def changed_facts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[s
 
 
 def baseline_reason(night: NightSummary, one: Judged, earlier: Sequence[tuple[NightSummary, Judged]]) -> str:
-    """Why a measurement begins a baseline: what the gate says, and which versions changed.
+    """Why a measurement has a new baseline: the gate's reason, or the versions that changed.
 
     earlier: the nights that had the measurement, oldest first.
     """
@@ -46,7 +46,7 @@ def baseline_reason(night: NightSummary, one: Judged, earlier: Sequence[tuple[Ni
 
 
 def class_names(members: Mapping[str, NightSummary]) -> dict[str, str]:
-    """What to call each class: the facts by which it differs from the others.  members: a night of each."""
+    """A name for each class: the facts by which it differs from the others.  members: a night of each."""
     facts = {name: flat(night.environment) for name, night in members.items()}
     differing = list(dict.fromkeys(differing_facts(list(facts.values()))))
     called = {name: ", ".join(f"{fact} {own.get(fact, 'none')}" for fact in differing) for name, own in facts.items()}

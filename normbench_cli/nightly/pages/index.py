@@ -1,4 +1,4 @@
-"""The page over all nights: what each came to, with a link to its page, and the trends that matter most."""
+"""The page over all nights: their outcomes with links to their pages, and the most important trends."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, 
 
 COLUMNS = ("day", "suite", "verdict", "measured", "regressions", "improved", "muted", "missing", "minutes", "commit")
 TONES: dict[str, Tone] = {"regression": "bad", "fine": "good", "incomplete": "doubtful", "nothing measured": "doubtful"}
-TRENDS = 6  # of each suite
+TRENDS = 6  # per suite
 SOONER = {"regression": 0, "improvement": 1, "withdrawn": 2, "suspected": 3}
 
 
 def index_document(nights: Sequence[ReadNight], pages: Mapping[str, str], head: Mapping[str, str]) -> Document:
-    """nights: of all suites, oldest first.  pages: of a night's id, the file beside the index."""
+    """nights: of all suites, oldest first.  pages: night id -> file beside the index."""
     blocks: list[Table | Figure | Paragraph] = [nights_table(nights, pages)]
     by_suite = sorted(nights, key=lambda night: night.summary.suite)
     for suite, own in groupby(by_suite, key=lambda night: night.summary.suite):
@@ -60,7 +60,7 @@ def outcome_cell(night: ReadNight) -> Cell:
 
 
 def counts(verdict: Verdict | None) -> Iterator[tuple[int | None, Tone]]:
-    """The numbers of a row, each with its tone where it is not zero."""
+    """The numbers of a row, each with its tone if it is not zero."""
     if verdict is None:
         for _ in range(5):
             yield None, ""
@@ -88,6 +88,6 @@ def suite_trends(suite: str, nights: Sequence[ReadNight]) -> list[Paragraph | Fi
 
 
 def importance(one: Judged) -> tuple[int, int, float]:
-    """What changed comes first, then by what a measurement says of its cell, the larger change before the smaller."""
+    """Sort key: changed ones first, then by kind of measurement, then larger changes first."""
     status = SOONER.get(one.finding.status, len(SOONER)) if one.muted is None else len(SOONER)
     return status, rank(one), -size(one.finding.change)

@@ -1,4 +1,4 @@
-"""What the pages of a night are called: ``nightly-2026-11-19``, or with a number where that is another night's.
+"""The file names of a night's pages: ``nightly-2026-11-19``, with a number if another night has that name.
 
 A page says which night it shows, so that making it again replaces it, and nothing else is ever replaced.
 """
@@ -17,7 +17,7 @@ OWN = '<meta name="generator" content="normbench">'
 
 
 def pages_in(folder: Path) -> dict[str, str]:
-    """The stems of the pages in a folder, by the id of their night."""
+    """The stems of the pages in a folder, by night id."""
     found: dict[str, str] = {}
     for path in sorted(folder.glob("nightly-*.md")):
         ids = NIGHT.findall(path.read_text(encoding="utf-8", errors="replace"))
@@ -26,7 +26,7 @@ def pages_in(folder: Path) -> dict[str, str]:
 
 
 def stem_of(folder: Path, day: date, night: str) -> str:
-    """The stem of the night's pages: the one they have, or else the first that is free."""
+    """The stem of the night's pages: the existing one, or the first free one."""
     known = pages_in(folder).get(night)
     if known:
         return known
@@ -35,7 +35,7 @@ def stem_of(folder: Path, day: date, night: str) -> str:
 
 
 def index_of(folder: Path) -> Path:
-    """Where the index goes: index.html, unless that is a page of somebody else's."""
+    """The path of the index: index.html, unless somebody else's file has that name."""
     path = folder / INDEX
     if path.exists() and OWN not in path.read_text(encoding="utf-8", errors="replace"):
         return folder / OTHER_INDEX

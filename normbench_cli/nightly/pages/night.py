@@ -14,7 +14,7 @@ from normbench_cli.nightly.verdict_line import plural, verdict_sentence
 from normbench_cli.reporting.document import Document, Figure, Paragraph, Table
 
 Block = Table | Figure | Paragraph
-KINDS = ("time", "accuracy", "memory", "solver")  # which of a cell's measurements its plot shows: the first of these
+KINDS = ("time", "accuracy", "memory", "solver")  # a cell's plot shows the first of these kinds that it has
 CHANGED: tuple[Status, ...] = ("regression", "improvement", "withdrawn", "suspected")
 PLOTTED = 8  # changed measurements with a plot of their own
 
@@ -71,7 +71,7 @@ def blocks_of(
 
 
 def changed_blocks(verdict: Verdict, found: Mapping[str, History], stem: str) -> Iterator[Block]:
-    """Regressions, improvements, regressions withdrawn, and what was not confirmed, with their plots."""
+    """Regressions, improvements, withdrawn regressions and unconfirmed changes, with their plots."""
     regressions, better, withdrawn, doubtful = map(verdict.of, CHANGED)
     if regressions:
         yield tables.changed_table("Regressions", regressions)
@@ -94,7 +94,7 @@ def plotted(verdict: Verdict) -> list[Judged]:
 
 
 def cell_plots(verdict: Verdict, found: Mapping[str, History]) -> list[Figure]:
-    """A plot for each cell, of the measurement that says most about it, where it has none above and several nights."""
+    """A plot for each cell, of its most telling measurement, if that has several nights and no plot above."""
     by_cell: dict[str, list[Judged]] = {}
     for one in verdict.judged:
         by_cell.setdefault(one.finding.measurement.cell, []).append(one)

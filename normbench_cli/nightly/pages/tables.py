@@ -15,7 +15,7 @@ from normbench_cli.reporting.document import Cell, Table, Tone
 CHANGED_COLUMNS = ("measurement", "value", "band", "change", "since", "between commits", "measured again", "why")
 ALL_COLUMNS = ("cell", "metric", "status", "value", "band", "change", "last nights")
 TONES: dict[str, Tone] = {"regression": "bad", "improvement": "good", "suspected": "doubtful", "withdrawn": "good"}
-FEW_NAMES = 6  # measurements that a row names one by one
+FEW_NAMES = 6  # measurements that a row names individually
 SHORT = 9  # characters of a commit
 
 
@@ -42,7 +42,7 @@ def changed_row(one: Judged) -> list[Cell]:
 
 
 def day_cell(day: date | None, link: str = "") -> Cell:
-    """A date, which sorts as one and is not broken into lines."""
+    """A date that sorts as one and does not wrap."""
     return Cell(day.isoformat(), day.toordinal(), link=link) if day else Cell("-")
 
 
@@ -70,7 +70,7 @@ def muted_table(judged: Sequence[Judged]) -> Table:
 
 
 def baselines_table(night: NightSummary, judged: Sequence[Judged], earlier: Mapping[str, History]) -> Table:
-    """Which measurements begin a new baseline, by reason."""
+    """The measurements with a new baseline, by reason."""
     reasons: dict[str, list[str]] = {}
     for one in judged:
         reasons.setdefault(baseline_reason(night, one, earlier.get(one.name, ())), []).append(one.name)

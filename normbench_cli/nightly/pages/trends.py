@@ -1,4 +1,4 @@
-"""A measurement over the nights: the points of its plot with band, marks and changes of level, and its sparkline."""
+"""A measurement over the nights: its plot with band, marks and changes of level, and its sparkline."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from normbench_cli.nightly.verdict import Judged, Verdict
 from normbench_cli.reporting.document import Figure
 from normbench_cli.reporting.plots.sparkline import sparkline
 
-NIGHTS = 90  # the last ones, which a plot shows
-SPARKS = 30  # the last ones, which a sparkline shows
+NIGHTS = 90  # latest nights in a plot
+SPARKS = 30  # latest nights in a sparkline
 REMARKED = ("regression", "improvement", "withdrawn", "suspected")
 INTERVAL = "band: what the night was compared with"
 History = Sequence[tuple[NightSummary, Judged]]  # of one measurement, oldest first
@@ -31,7 +31,7 @@ class ReadNight:
 
 
 def histories(nights: Sequence[ReadNight]) -> dict[str, list[tuple[NightSummary, Judged]]]:
-    """The history of each measurement by its name; nights without a verdict count nothing."""
+    """The history of each measurement by its name; nights without a verdict are skipped."""
     found: dict[str, list[tuple[NightSummary, Judged]]] = {}
     for night in nights:
         for one in night.verdict.judged if night.verdict else ():
@@ -81,7 +81,7 @@ def remark(one: Judged) -> str:
 
 
 def moments(nights: Sequence[NightSummary]) -> list[pd.Timestamp]:
-    """Where nights stand on the axis: at the beginning of their day; several of a day are spread over it."""
+    """The positions of nights on the axis: the start of their day; several nights of a day are spread over it."""
     count, seen = Counter(night.day for night in nights), Counter[object]()
     placed = []
     for night in nights:
@@ -91,7 +91,7 @@ def moments(nights: Sequence[NightSummary]) -> list[pd.Timestamp]:
 
 
 def changes(history: History) -> list[str]:
-    """The first nights of new levels within the plot: of nights in a row with one status, what the last one says."""
+    """The first nights of new levels within the plot; of consecutive nights with one status, the last one decides."""
     found = []
     for status, nights in groupby(history, key=lambda pair: pair[1].finding.status):
         since = list(nights)[-1][1].finding.since

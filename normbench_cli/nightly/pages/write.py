@@ -31,7 +31,7 @@ from normbench_cli.version import __version__
 
 
 def write_pages(store: Store, night_id: str, out: Path) -> list[Path]:
-    """Write the pages of a night that has ended, its plots, and the index; the paths, the page in Markdown first."""
+    """Write the pages, plots and index of a night that has ended; return the paths, the page in Markdown first."""
     nights = all_nights(store)
     shown = next((night for night in nights if night.summary.id == night_id), None)
     if shown is None or shown.verdict is None:
@@ -61,7 +61,7 @@ def written(nights: list[ReadNight], shown: NightSummary, out: Path, head: dict[
 
 
 def is_unnamed(block: object) -> bool:
-    """Whether a block is a plot without a file of its own, which is in the HTML page only."""
+    """Whether a block is a plot without its own file, shown in the HTML page only."""
     return isinstance(block, Figure) and not block.name
 
 

@@ -1,4 +1,4 @@
-"""Private parts of torch: two operators of its batch norm, tried once before they are trusted."""
+"""Private parts of torch: two operators of its batch norm, checked once before use."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def batch_norm_statistics(x: Tensor) -> tuple[Tensor, Tensor]:
 def batch_norm_backward(
     grad: Tensor, x: Tensor, weight: Tensor, mean: Tensor, scale: Tensor, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of y = weight (x - mean) scale with regard to x, to the weight, and to a bias."""
+    """The gradients of y = weight (x - mean) scale with respect to x, the weight, and a bias."""
     operator = torch.ops.aten.native_batch_norm_backward
     found = operator(grad, x, weight, None, None, mean, scale, True, eps, [True, True, True])
     return cast(tuple[Tensor, Tensor, Tensor], found)
 
 
 def has_batch_norm_operators(device: torch.device) -> bool:
-    """Whether the two functions above give what their formulas say on this device."""
+    """Whether the two functions above are correct on this device."""
 
     def trial() -> None:
         x = torch.linspace(-1, 2, 24, device=device).square().view(8, 3)

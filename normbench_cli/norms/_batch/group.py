@@ -15,11 +15,11 @@ DEFAULT_GROUPS = 32
 
 
 def number_of_groups(groups: int | None, channels: int) -> int:
-    """The groups that a layer uses: exactly those that are asked for, which must divide the channels; for None, the
-    largest number up to 32 that divides them into groups of two or more.
+    """The number of groups of a layer: exactly `groups`, which must divide the channels; for None, the largest number
+    up to 32 that divides them into groups of two or more.
 
-    A group of one channel is instance normalization: with up to 32 groups whatever their size, ResNet-20's layers of 16
-    and of 32 channels would all be that.
+    A group of one channel is instance normalization: if groups of any size were allowed, ResNet-20's layers of 16 and
+    32 channels would all be that.
     """
     divisors = [number for number in range(1, channels + 1) if channels % number == 0]
     if groups is None:
@@ -47,6 +47,6 @@ class GroupNormBase(nn.GroupNorm):
         return math.prod(shape[1:]) // self.num_groups
 
     def forward(self, input: Tensor) -> Tensor:
-        # The operator itself: nn.functional.group_norm refuses a single value, which the last batch of an epoch may be.
+        # The operator itself: nn.functional.group_norm rejects a single value, which the last batch of an epoch may be.
         data = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
         return torch.group_norm(data, self.num_groups, self.weight, self.bias, self.eps).to(input.dtype)

@@ -1,4 +1,4 @@
-"""How the batch norms see their input: as columns, one a channel, whatever its number of dimensions.
+"""The input of batch norms as columns, one per channel, for any number of dimensions.
 
 "Columns" are a tensor of two or three dimensions, always a view where memory allows one:
 
@@ -30,7 +30,7 @@ def to_columns(x: Tensor) -> Tensor:
 
 
 def to_columns_like(x: Tensor, flat: Tensor) -> Tensor:
-    """`x` in the form that `flat` has: a gradient may lie in memory differently from the data it belongs to."""
+    """`x` in the layout of `flat`: a gradient may have a different memory layout than its data."""
     if flat.ndim == 2 and x.ndim > 2:
         return x.movedim(1, -1).reshape(flat.shape)
     return x.contiguous().view(flat.shape)
@@ -50,7 +50,7 @@ def detach_view(y: Tensor) -> Tensor:
 
 
 def per_channel(values: Tensor, flat: Tensor) -> Tensor:
-    """One value a channel, shaped to broadcast over columns."""
+    """One value per channel, shaped to broadcast over columns."""
     return values if flat.ndim == 2 else values.unsqueeze(-1)
 
 
@@ -64,7 +64,7 @@ def working_dtype(x: Tensor) -> torch.dtype:
 
 
 def memory_format(x: Tensor) -> torch.memory_format:
-    """Channels last where the tensor lies that way."""
+    """Channels last if the tensor is laid out that way."""
     if x.ndim in (4, 5) and not x.is_contiguous():
         last = torch.channels_last if x.ndim == 4 else torch.channels_last_3d
         if x.is_contiguous(memory_format=last):

@@ -1,9 +1,9 @@
-"""`mediannorm` in training: normalization about one value of each channel, which takes all of the center's gradient.
+"""`mediannorm` in training: normalization about one value of each channel, which gets the center's whole gradient.
 
     d = x - mu,   sigma^2 = mean d^2,   xhat = d / sqrt(sigma^2 + eps),   y = gamma xhat + beta
     ds = gamma / sqrt(sigma^2 + eps) (dy - xhat mean(dy xhat)),   dx = ds, and at the center's value ds - sum ds
 
-flat, grad: data in columns (`layout`); everything else has one value a channel.
+flat, grad: data in columns (`layout`); everything else has one value per channel.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from normbench_cli.norms._compile import InductorKernel
 
 
 def lower_median(flat: Tensor) -> tuple[Tensor, Tensor]:
-    """torch's median of each channel, the lower of two in the middle, and its place among the channel's values."""
+    """torch's median of each channel, the lower of two middle values, and its index among the channel's values."""
     data = flat.to(working_dtype(flat))
     channels = data.t() if data.ndim == 2 else data.transpose(0, 1).flatten(1)
     mu, place = channels.median(dim=1)
@@ -113,7 +113,7 @@ class NormalizeAboutLowerMedian(torch.autograd.Function):
 
 
 def add_at(flat: Tensor, place: Tensor, values: Tensor) -> None:
-    """Add to the one value of each channel that lies at its place."""
+    """Add, in place, to the one value of each channel at its `place`."""
     channel, values = torch.arange(flat.shape[1], device=flat.device), values.to(flat.dtype)
     if flat.ndim == 2:
         flat.index_put_((place, channel), values, accumulate=True)

@@ -1,9 +1,9 @@
-"""POP-Norm's default form, forward and backward: in C++ on a CPU, else as kernels for a compiler, and by torch's own
-operators without one.
+"""POP-Norm's default form, forward and backward: in C++ on a CPU, else as compiled kernels, or by torch's own operators
+without a compiler.
 
     xbar = x - mean + beta,   u = xbar / sqrt(var + beta^2 + eps),   y = gamma / kappa u
 
-flat, grad: data in columns (`layout`); everything else has one value a channel.
+flat, grad: data in columns (`layout`); everything else has one value per channel.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def lean_forward(x: Tensor, weight: Tensor, bias: Tensor, constants: Constants) 
 def lean_backward(
     grad: Tensor, x: Tensor, weight: Tensor, bias: Tensor, mean: Tensor, scale: Tensor, constants: Constants
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Batch norm's backward takes the mean of u to be zero; what that leaves out is a constant per channel."""
+    """Batch norm's backward assumes that the mean of u is zero; the missing term is a constant per channel."""
     dx, sum_dy_u, sum_dy = batch_norm_backward(grad, x, weight / constants.kappa, mean - bias, scale, constants.eps)
     g, mean_u = scale * weight / constants.kappa, bias * scale
     left_out = g * mean_u * sum_dy_u / (x.numel() // x.shape[1])

@@ -1,6 +1,6 @@
-"""Statistics over all processes of a data-parallel training: what a layer needs of torch.distributed.
+"""Statistics over all processes in data-parallel training: what a layer needs from torch.distributed.
 
-Each method is one communication of a few values a channel.  All processes must make the same calls in the same order.
+Each method is one collective of a few values per channel.  All processes must make the same calls in the same order.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from torch.autograd.function import once_differentiable
 
 
 class Processes:
-    """The processes that each have a part of a batch, perhaps an empty one.
+    """The processes that each have a part of a batch, possibly an empty one.
 
-    group: of torch.distributed; None: all processes
+    group: a torch.distributed group; None: all processes
     """
 
     def __init__(self, group: dist.ProcessGroup | None = None) -> None:
@@ -43,8 +43,8 @@ class Processes:
         return torch.stack(gathered)
 
     def sum(self, values: Tensor) -> Tensor:
-        """The same as `add`, and differentiable: a value of one process is in the sums of all, so its gradient is the
-        sum of theirs."""
+        """The same as `add`, but differentiable: a value contributes to the sums of all processes, so its gradient is
+        the sum of theirs."""
         total: Tensor = _Sum.apply(values, self)  # type: ignore[no-untyped-call]
         return total
 
@@ -62,10 +62,10 @@ class _Sum(torch.autograd.Function):
 
 
 class SyncedStatistics:
-    """Base of the layers that can take their batch statistics over several processes."""
+    """Base of the layers that can compute their batch statistics over several processes."""
 
-    processes: Processes | None = None  # None: of this process alone
+    processes: Processes | None = None  # None: this process alone
 
     def sync_over(self, group: dist.ProcessGroup | None = None) -> None:
-        """Take the statistics of training over the processes of a group from now on; None: over all."""
+        """Synchronize training statistics over the processes of a group from now on; None: over all."""
         self.processes = Processes(group)

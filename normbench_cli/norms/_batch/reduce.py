@@ -1,4 +1,4 @@
-"""Sums over each channel, written so that a compiler and an uncompiled CPU both compute them fast; and moments.
+"""Sums over each channel that are fast both compiled and uncompiled on a CPU; and moments.
 
 The order of summation is fixed by the shape alone, so equal inputs give equal bits.
 """
@@ -14,7 +14,7 @@ from normbench_cli.norms._batch.layout import per_channel, values_per_channel
 from normbench_cli.norms._compile_policy import reads_without_sync
 
 BLOCK = 4096  # values that inductor sums in registers
-CHUNK = 2**17  # values of a chunk: it and its temporaries fit into a processor's cache
+CHUNK = 2**17  # values per chunk: it and its temporaries fit into a processor's cache
 
 
 def channel_sum(flat: Tensor) -> Tensor:
@@ -35,16 +35,16 @@ def channel_sum(flat: Tensor) -> Tensor:
 
 
 def materialize(values: Tensor) -> Tensor:
-    """The same tensor, stored in memory by a compiler.
+    """Return the same tensor, but make a compiler store it in memory.
 
-    Left to itself inductor fuses per-channel work into the loop over all elements and repeats it for each.  It does not
-    fuse across `as_strided`, which in eager mode is a free view.
+    Otherwise inductor fuses per-channel work into the loop over all elements and repeats it for each.  It does not fuse
+    across `as_strided`, which in eager mode is a free view.
     """
     return values.as_strided(values.shape, values.stride())
 
 
 def chunks(*flats: Tensor) -> list[tuple[Tensor, ...]]:
-    """The data in chunks of samples that fit a processor's cache, for eager work on a CPU; elsewhere in one."""
+    """The data in chunks of samples that fit a processor's cache, for eager mode on a CPU; elsewhere in one."""
     rows = max(CHUNK // max(flats[0][:1].numel(), 1), 1)
     if not reads_without_sync(flats[0]) or len(flats[0]) <= rows:
         return [flats]
@@ -69,7 +69,7 @@ def map_chunks(function: Callable[..., Tensor], dtype: torch.dtype, *flats: Tens
 
 
 def sample_of(flat: Tensor) -> Tensor:
-    """Some of the data, all of few: a few samples, or a few hundred rows."""
+    """A sample of the data, all of it if small: a few samples, or a few hundred rows."""
     rows = flat.shape[0]
     if flat.ndim == 3:
         return flat[:: max(rows // 8, 1)]
@@ -90,7 +90,7 @@ def moments_and(function: Callable[[Tensor], tuple[Tensor, ...]], flat: Tensor, 
     """Mean and biased variance of each channel and the sums of what ``function`` returns for the differences from the
     pilot (C), in one pass.
 
-    pilot: near enough to the mean for E[d^2] - E[d]^2 to lose no digits, as is the mean of a sample
+    pilot: near enough to the mean for E[d^2] - E[d]^2 to lose no digits, such as the mean of a sample
     """
 
     def terms(data: Tensor) -> tuple[Tensor, ...]:

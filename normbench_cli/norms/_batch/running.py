@@ -1,6 +1,4 @@
-"""Running statistics: the base of the layers that normalize by the batch in training and by a running mean and
-variance in evaluation.
-"""
+"""Running statistics: the base of layers that use the batch in training, a running mean and variance in evaluation."""
 
 from __future__ import annotations
 
@@ -14,13 +12,14 @@ from normbench_cli.norms._batch.processes import SyncedStatistics
 
 
 class RunningStatsNorm(SyncedStatistics, nn.Module):
-    """A layer for (N, C, ...) with gamma, beta and the buffers of `nn.BatchNorm2d`, whose state dict therefore fits.
+    """A layer for (N, C, ...) with gamma, beta and the buffers of `nn.BatchNorm2d`, whose state dict can therefore be
+    loaded.
 
-    A subclass defines `normalize_batch`; the base checks the shape, updates the running statistics in training and
-    nowhere else, and normalizes by them in evaluation.  The running variance is that of the subclass: biased, about the
-    center the subclass returns.
+    A subclass defines `normalize_batch`; the base checks the shape, updates the running statistics in training only,
+    and normalizes by them in evaluation.  The running variance is that of the subclass: biased, about the center that
+    the subclass returns.
 
-    A subclass takes its statistics over `processes` where they are set.
+    A subclass synchronizes its statistics over `processes`, if set.
 
     num_features: C; eps: added to the variance; momentum: weight of the new batch in the running statistics
     weight, bias: learn gamma, beta; tracked: keep running statistics at all
@@ -55,10 +54,10 @@ class RunningStatsNorm(SyncedStatistics, nn.Module):
 
     @abstractmethod
     def normalize_batch(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The output of training, and the center and biased variance, (C) each, that it was normalized by."""
+        """Return the training output, and the center and biased variance, (C) each, that normalize it."""
 
     def normalize_by_running(self, x: Tensor) -> Tensor:
-        """The output of evaluation."""
+        """Return the evaluation output."""
         return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)
 
     def forward(self, x: Tensor) -> Tensor:

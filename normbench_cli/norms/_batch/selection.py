@@ -1,8 +1,8 @@
-"""Order statistics over all processes: the k-th smallest value of each channel, exactly, whatever process has it.
+"""Order statistics over all processes: the k-th smallest value of each channel, exactly, whichever process has it.
 
-Floating point numbers are mapped to integers of the same order, and four binary digits of the answer are found at a
-time: each process counts its values below fifteen candidates, and the counts are added.  So float32 takes 8 all-reduces
-of 15 counts a channel, float64 16; no data are sent.
+Floating point numbers are mapped to integers of the same order, and four bits of the answer are found at a time: each
+process counts its values below fifteen candidates, and the counts are added.  So float32 takes 8 all-reduces of 15
+counts per channel, float64 16; no data is sent.
 
 data: columns (`layout`), this process's part.
 """
@@ -19,18 +19,18 @@ from normbench_cli.norms._batch.layout import per_channel, values_per_channel
 from normbench_cli.norms._batch.processes import Processes
 from normbench_cli.norms._batch.synced import axes_of_channel, range_of
 
-DIGITS = 4  # binary ones that an all-reduce finds
+DIGITS = 4  # bits found per all-reduce
 INTEGERS = {torch.float32: torch.int32, torch.float64: torch.int64}
 
 
 def ordered_integers(integers: Tensor) -> Tensor:
-    """The bits of floating point numbers as integers of the same order, and back."""
+    """Map the bits of floating point numbers to integers of the same order, and back."""
     limits = torch.iinfo(integers.dtype)
     return integers ^ ((integers >> (limits.bits - 1)) & limits.max)
 
 
 def select(data: Tensor, index: Tensor, processes: Processes) -> Tensor:
-    """The values (K, C) with these indices (K,), from 0, in the order of each channel's values."""
+    """Return the values (K, C) at these indices (K,), from 0, in the sorted values of each channel."""
     channels = data.t() if data.ndim == 2 else data.transpose(0, 1).flatten(1)
     values = ordered_integers(channels.contiguous().view(INTEGERS[data.dtype])).sort(dim=1).values
     limits = torch.iinfo(values.dtype)
@@ -44,7 +44,7 @@ def select(data: Tensor, index: Tensor, processes: Processes) -> Tensor:
 
 
 def lower_median(data: Tensor, processes: Processes) -> Tensor:
-    """torch's median, the lower of two in the middle; one value takes all of the gradient: of equal ones the first, in
+    """torch's median, the lower of two middle values; one value gets the whole gradient: of equal ones the first, in
     the order of the processes."""
     index = (number_of_values(data, processes) - 1) // 2
     mu: Tensor = _OneValue.apply(data, select(data.detach(), index, processes)[0], processes)  # type: ignore[no-untyped-call]
@@ -52,7 +52,7 @@ def lower_median(data: Tensor, processes: Processes) -> Tensor:
 
 
 def middle(data: Tensor, processes: Processes) -> Tensor:
-    """The mid-point of the two values in the middle; equal ones share the gradient."""
+    """The mid-point of the two middle values; ties share the gradient."""
     count = number_of_values(data, processes)
     low, high = select(data.detach(), torch.cat([(count - 1) // 2, count // 2]), processes)
     mu: Tensor = _MidPoint.apply(data, low, high, processes)  # type: ignore[no-untyped-call]
@@ -60,14 +60,14 @@ def middle(data: Tensor, processes: Processes) -> Tensor:
 
 
 def mid_range(data: Tensor, processes: Processes) -> Tensor:
-    """The mid-point of the smallest and the largest value; equal ones share the gradient.  One all-gather."""
+    """The mid-point of the smallest and the largest value; ties share the gradient.  One all-gather."""
     low, high = processes.gather(torch.stack(range_of(data.detach()))).unbind(1)
     mu: Tensor = _MidPoint.apply(data, low.amin(0), high.amax(0), processes)  # type: ignore[no-untyped-call]
     return mu
 
 
 def number_of_values(data: Tensor, processes: Processes) -> Tensor:
-    """Of a channel, over all processes: (1,)."""
+    """Values per channel over all processes: (1,)."""
     return processes.add(torch.tensor([values_per_channel(data)], device=data.device))
 
 

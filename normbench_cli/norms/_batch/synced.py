@@ -1,7 +1,7 @@
-"""Means, extremes and normalization over the processes of a data-parallel training, differentiable.
+"""Differentiable means, extremes and normalization over the processes of data-parallel training.
 
-data: columns (`layout`) in working precision, this process's part of the batch; all else has one value a channel.  The
-gradient of x is that of the losses of all processes.  The gradient of a parameter is that of this process's losses:
+data: columns (`layout`) in working precision, this process's part of the batch; all else has one value per channel.
+The gradient of x is that of the losses of all processes.  The gradient of a parameter is that of this process's losses:
 DistributedDataParallel adds those of the others.
 """
 
@@ -29,9 +29,10 @@ def axes_of_channel(data: Tensor) -> tuple[int, ...]:
 
 
 def mean_over(processes: Processes, *terms: Tensor) -> tuple[Tensor, ...]:
-    """The mean over a channel of each of the terms (columns), followed by the number of values; one all-reduce.
+    """The per-channel mean of each of the terms (columns), followed by the number of values; one all-reduce.
 
-    Added in float64, so that the mean of equal values is that value, and rounds the same however they are divided.
+    Sums are in float64, so that the mean of equal values is that value, and rounds the same however the values are
+    split.
     """
     dtype = terms[0].dtype
     sums = [term.sum(axes_of_channel(term), dtype=torch.float64) for term in terms]
@@ -71,7 +72,7 @@ class _Shaped(torch.autograd.Function):
 
 
 def range_of(data: Tensor) -> tuple[Tensor, Tensor]:
-    """The smallest and the largest value of each channel of this process; of none infinity and -infinity."""
+    """The smallest and the largest value of each channel of this process; infinity and -infinity if there are none."""
     if not data.numel():
         nothing = data.new_full((data.shape[1],), torch.inf)
         return nothing, -nothing
@@ -80,7 +81,7 @@ def range_of(data: Tensor) -> tuple[Tensor, Tensor]:
 
 def largest_over(processes: Processes, size: Tensor, square: Tensor) -> tuple[Tensor, Tensor]:
     """The largest of sizes (columns) over all processes, and the sum of squares (C) without gradient: one all-gather.
-    Equal largest values share the gradient."""
+    Ties share the gradient."""
     largest, total = _Largest.apply(size, square, processes)  # type: ignore[no-untyped-call]
     return largest, total
 

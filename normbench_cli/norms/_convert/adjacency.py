@@ -20,15 +20,14 @@ class Adjacency:
 
 
 def find_adjacency(model: nn.Module, norms: Collection[nn.Module], example: Any = None) -> Adjacency:
-    """Read off a run of the example if there is one; the order of definition stands in for modules that the example
-    does not reach."""
+    """Trace a run of the example, if there is one; use the order of definition for modules that it does not reach."""
     guess = from_definition_order(model, norms)
     return guess if example is None else trace(model, norms, example, guess)
 
 
 def from_definition_order(model: nn.Module, norms: Collection[nn.Module]) -> Adjacency:
-    """A norm gets the output of the nearest operation defined before it that has as many outputs as the norm has
-    channels and feeds no other norm.  Its own output goes to the next operation defined, if that takes as many."""
+    """Assume that a norm gets the output of the nearest operation defined before it that has as many outputs as the
+    norm has channels and feeds no other norm, and feeds the next operation defined, if that has as many inputs."""
     line = [m for m in model.modules() if isinstance(m, Operation) or m in norms]
     producer: dict[nn.Module, nn.Module] = {}
     consumers: dict[nn.Module, list[nn.Module]] = {}
@@ -48,9 +47,9 @@ def from_definition_order(model: nn.Module, norms: Collection[nn.Module]) -> Adj
 def trace(model: nn.Module, norms: Collection[nn.Module], example: Any, guess: Adjacency) -> Adjacency:
     """Run the example once and follow the autograd graph from each input of an operation or norm to its origin.
 
-    Assumed: the first argument of a module is its input; autograd records the run, so nothing is detached in between;
-    a module's output has a node of its own in the graph.  A path is followed as long as it has one source (activations,
-    pooling, reshaping); it ends without an origin at sums and concatenations.
+    Assumptions: the first argument of a module is its input; autograd records the run, so nothing is detached in
+    between; a module's output has its own node in the graph.  A path is followed as long as it has one source
+    (activations, pooling, reshaping); it ends without an origin at sums and concatenations.
     """
     origins, inputs = record_run(model, [m for m in model.modules() if isinstance(m, Operation) or m in norms], example)
     producer, consumers = dict(guess.producer), dict(guess.consumers)
@@ -72,7 +71,7 @@ def record_run(
 ) -> tuple[dict[Any, nn.Module], list[tuple[nn.Module, Any]]]:
     """Run the example in evaluation mode and leave the model as it was.
 
-    Returns which module made which node of the autograd graph, and each call of a module with the node of its input.
+    Returns the module that made each node of the autograd graph, and each module call with the node of its input.
     """
     origins: dict[Any, nn.Module] = {}
     inputs: list[tuple[nn.Module, Any]] = []
@@ -99,7 +98,7 @@ def record_run(
 
 
 def requiring_grad(value: Any) -> Any:
-    """A copy of an input that autograd follows even where all parameters are frozen."""
+    """Return a copy of an input that autograd tracks even if all parameters are frozen."""
     return value.detach().clone().requires_grad_() if isinstance(value, Tensor) and value.is_floating_point() else value
 
 

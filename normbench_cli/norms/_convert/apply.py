@@ -1,4 +1,4 @@
-"""The second phase of `convert`: the model changes as planned."""
+"""The second phase of `convert`: change the model as planned."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def apply_conversion(plan: ConversionPlan) -> None:
 
 
 def add_bias(op: nn.Module, norm: nn.Module | None) -> None:
-    """A bias for an operation, equal to the beta of the norm it lost, if that has one."""
+    """Give an operation a bias: the beta of the norm it lost, if that has one, else zeros."""
     beta = getattr(norm, "bias", None)
     bias = cast(Tensor, op.weight).detach().new_zeros(out_features_of(op))
     if isinstance(beta, Tensor):

@@ -1,4 +1,4 @@
-"""`convert` gives any model another normalization in place: torchvision's networks and people's own."""
+"""`convert` changes the normalization of any model in place: torchvision's networks and your own."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ def convert(model: nn.Module, spec: str, example: Any = None) -> Conversion:
 
     Torch's batch norms (synchronized ones too) and normbench's own layers are converted.  The new layer keeps gamma and
     beta (the same parameters, so an optimizer still holds them), running statistics, eps, momentum, dtype, device and
-    mode, as far as it has them.  Other norms are kept and named in the report; a batch norm that some `forward` calls
-    as a function cannot be seen.  The spec is the whole normalization: `wn` leaves no norm of data, `wn+bn` does.
+    mode, as far as it has them.  Other norms are kept and listed in the report; a batch norm called as a function in a
+    `forward` is not detected.  The spec is the whole normalization: `wn` leaves no norm of data, `wn+bn` does.
 
-    A norm placed before the operation (`popnorm`) goes in front of every operation that fed a norm, of one without bias
-    that a norm fed (the pre-activation order of DenseNet) and, unless the spec says first=false or classifier=false, of
-    the first and of the last one.  Norms of weights go onto every operation, weight standardization only onto those
-    that fed a norm.  An operation that lost its norm gets a bias: the norm's beta.
+    A norm placed before the operation (`popnorm`) goes in front of every operation that fed a norm, every operation
+    without bias that a norm fed (the pre-activation order of DenseNet) and, unless the spec says first=false or
+    classifier=false, the first and the last one.  Weight norms go onto every operation, weight standardization only
+    onto those that fed a norm.  An operation that lost its norm gets a bias: the norm's beta.
 
-    example: an input of the model, or a tuple of them.  Which operation stands next to which norm is then traced in one
-    run, in evaluation mode; without it, it is guessed from the order of definition, which is right for most models.
+    example: an input of the model, or a tuple of them.  One run in evaluation mode then traces which operation is next
+    to which norm; otherwise this is guessed from the order of definition, which is right for most models.
     """
     plan = plan_conversion(model, spec, example)
     apply_conversion(plan)

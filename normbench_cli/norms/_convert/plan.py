@@ -1,4 +1,4 @@
-"""The first phase of `convert`: everything is decided, all layers are made, and the model is still as it was."""
+"""The first phase of `convert`: decide everything and create all layers, without changing the model."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ MODEL_ITSELF = "the model itself cannot be swapped in place: put it into a Seque
 
 @dataclass
 class ConversionPlan:
-    """What is going to change in a model, and the report of it."""
+    """The planned changes to a model, and the report on them."""
 
     model: nn.Module
     target: Target
     report: Conversion
     names: dict[nn.Module, str]  # every module of the model once, in order of definition
     adjacency: Adjacency = field(default_factory=Adjacency)
-    replacements: dict[nn.Module, nn.Module] = field(default_factory=dict)  # module -> what takes its place
+    replacements: dict[nn.Module, nn.Module] = field(default_factory=dict)  # module -> its replacement
     removed: list[nn.Module] = field(default_factory=list)  # norms whose place becomes empty
     weight_norms: dict[nn.Module, list[Spec[NormFacts]]] = field(default_factory=dict)  # operation -> its norms
     biases: dict[nn.Module, nn.Module | None] = field(default_factory=dict)  # operation -> the norm whose beta it gets
-    in_place: list[nn.Module] = field(default_factory=list)  # activations that must not overwrite their input any more
+    in_place: list[nn.Module] = field(default_factory=list)  # activations that must no longer overwrite their input
 
     @property
     def bare(self) -> dict[nn.Module, nn.Module]:
-        """Operations that lose the norm behind them -> that norm."""
+        """Operations that lose the norm after them -> that norm."""
         producer = self.adjacency.producer
         return {producer[norm]: norm for norm in self.removed if norm in producer}
 
     def replace(self, norm: nn.Module, *, empty: bool) -> None:
-        """Put the spec's layer in a norm's place, or no norm."""
+        """Replace a norm by the spec's layer or, if `empty`, by no norm."""
         name = self.names[norm]
         if empty:
             self.replacements[norm] = NORMS.build("none", num_features=norm.num_features)
@@ -68,9 +68,9 @@ class ConversionPlan:
 
 
 def plan_conversion(model: nn.Module, spec: str, example: Any = None) -> ConversionPlan:
-    """How to replace the norms of a model by those of a spec; the arguments are those of `convert`."""
+    """Plan to replace the norms of a model by those of a spec; arguments as in `convert`."""
     target = Target(spec)
-    names = {module: name for name, module in model.named_modules()}  # a module used twice is here once
+    names = {module: name for name, module in model.named_modules()}  # a module used twice appears once
     plan = ConversionPlan(model, target, Conversion(str(target.spec)), names)
     norms, leading = find_norms(plan)
     plan.adjacency = find_adjacency(model, norms, example)
@@ -84,8 +84,7 @@ def plan_conversion(model: nn.Module, spec: str, example: Any = None) -> Convers
 
 
 def find_norms(plan: ConversionPlan) -> tuple[list[nn.Module], list[nn.Module]]:
-    """The norms to convert: those that stand where the model's author put them, and those made to precede an
-    operation."""
+    """The norms to convert: those placed by the model's author, and those made to precede an operation."""
     wrapped = wrappers_of(plan)
     norms: list[nn.Module] = []
     leading: list[nn.Module] = []
@@ -107,7 +106,7 @@ def wrappers_of(plan: ConversionPlan) -> dict[nn.Module, PreNorm]:
 
 
 def plan_norms(plan: ConversionPlan, norms: list[nn.Module]) -> None:
-    """Norms where the model's author put them: replaced, or removed if nothing stays there."""
+    """Replace the norms placed by the model's author, or remove them if the spec has none there."""
     near = plan.adjacency
     for norm in norms:
         if not plan.target.leaves_place_empty:
@@ -120,7 +119,7 @@ def plan_norms(plan: ConversionPlan, norms: list[nn.Module]) -> None:
 
 
 def plan_leading_norms(plan: ConversionPlan, leading: list[nn.Module]) -> None:
-    """Norms made to precede an operation: replaced on the spot, or removed."""
+    """Replace the norms made to precede an operation where they are, or remove them."""
     wrapped = wrappers_of(plan)
     for norm in leading:
         name = plan.names[norm]
@@ -136,7 +135,7 @@ def plan_leading_norms(plan: ConversionPlan, leading: list[nn.Module]) -> None:
 
 
 def plan_prenorms(plan: ConversionPlan, leading: list[nn.Module]) -> None:
-    """New norms before operations, where the spec's norm belongs there."""
+    """Put new norms before operations, if the spec's norm belongs there."""
     if not plan.target.before:
         return
     led = operations_after(leading, plan.names)
@@ -153,7 +152,7 @@ def plan_prenorms(plan: ConversionPlan, leading: list[nn.Module]) -> None:
 
 
 def operations_to_lead(plan: ConversionPlan) -> dict[nn.Module, str]:
-    """The operations that the spec's norm belongs before -> why."""
+    """Operations that need the spec's norm before them -> why."""
     near, target, bare = plan.adjacency, plan.target, plan.bare
     found = {op: f"it fed {plan.names[norm]}" for op, norm in bare.items()}
     for norm in plan.removed:
@@ -174,14 +173,14 @@ def operations_to_lead(plan: ConversionPlan) -> dict[nn.Module, str]:
 
 
 def operations_after(leading: list[nn.Module], names: Mapping[nn.Module, str]) -> set[nn.Module]:
-    """The operations that have a norm before them already: for each, the next operation in order of definition."""
+    """Operations that already have a norm before them: the next one after each norm in order of definition."""
     modules = list(names)
     after = (next((m for m in modules[modules.index(norm) :] if isinstance(m, Operation)), None) for norm in leading)
     return {op for op in after if op is not None}
 
 
 def plan_weight_norms(plan: ConversionPlan) -> None:
-    """The spec's norms of weights, for every operation that can have them."""
+    """Plan the spec's weight norms, for every operation that can have them."""
     fed_a_norm = set(plan.adjacency.producer.values())
     holders = Counter(parameter for module in plan.names for parameter in module._parameters.values())
     for op in (module for module in plan.names if isinstance(module, Operation)):
@@ -213,7 +212,7 @@ def weight_problem(op: nn.Module, holders: Mapping[nn.Parameter | None, int]) ->
 
 
 def try_weight_norms(specs: list[Spec[NormFacts]], op: nn.Module) -> None:
-    """Wrap a copy, so that a wrong parameter is found before the model changes; draw no random numbers for it."""
+    """Wrap a copy, so that a wrong parameter is found before the model changes; keep the random state."""
     device = next(op.parameters()).device
     with torch.random.fork_rng([] if device.index is None else [device.index], device_type=device.type):
         tried = copy.deepcopy(op)
@@ -222,7 +221,7 @@ def try_weight_norms(specs: list[Spec[NormFacts]], op: nn.Module) -> None:
 
 
 def plan_biases(plan: ConversionPlan) -> None:
-    """A bias for every operation without one whose norm is gone, or that a removed norm fed."""
+    """Plan a bias for every operation without one that loses its norm or was fed by a removed one."""
     near, bare = plan.adjacency, plan.bare
     served = {op for norm in plan.removed if norm not in near.producer for op in near.consumers[norm]}
     for op, name in plan.names.items():
@@ -233,8 +232,8 @@ def plan_biases(plan: ConversionPlan) -> None:
 
 
 def plan_activations(plan: ConversionPlan) -> None:
-    """A norm made a copy of its input, which an activation in place could overwrite.  Without the norm the activation
-    would overwrite the input itself, such as the shortcut of a residual block."""
+    """Plan to stop in-place activations from overwriting the input of a removed norm, such as the shortcut of a
+    residual block; the norm's output was a copy."""
     if all(norm in plan.adjacency.producer for norm in plan.removed):
         return
     plan.in_place = [module for module in plan.names if getattr(module, "inplace", False) is True]

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 
 class PreNorm(nn.Module):
-    """op(norm(x)).  Attributes of the operation (weight, stride, out_channels) are still found here.
+    """op(norm(x)).  Attributes of the operation (weight, stride, out_channels) remain accessible.
 
-    A linear layer may get its features last, as in (N, tokens, features); the norm then gets them second.
+    The input of a linear layer may have its features last, (N, tokens, features); the norm then gets them second.
     """
 
     def __init__(self, norm: nn.Module, op: nn.Module) -> None:

@@ -1,4 +1,4 @@
-"""What a spec asks of `convert`, which modules count as norms, and the new layer that continues an old one."""
+"""What a spec requires of `convert`, which modules count as norms, and the new layer that replaces an old one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from normbench_cli.registry.facts import NormFacts
 
 
 class Target:
-    """What a spec asks of `convert`."""
+    """What a spec requires of `convert`."""
 
     def __init__(self, text: str) -> None:
         self.spec = NORMS.parse_norm(text)
@@ -25,7 +25,7 @@ class Target:
         self.leaves_place_empty = self.before or not self.spec.normalizes_data  # where a norm stood after its operation
 
     def layer(self, features: int, old_settings: Mapping[str, Any]) -> nn.Module:
-        """A new layer, with those settings of the old layer that it takes and that the spec leaves open."""
+        """Return a new layer with the old layer's settings that it accepts and the spec leaves open."""
         options: dict[str, Any] = {}
         if self.spec.data_norm:
             takes = NORMS.parameters(self.spec.data_norm.entry).keys() - self.spec.data_norm.written
@@ -35,7 +35,7 @@ class Target:
 
 
 def facts_of(module: nn.Module) -> NormFacts | None:
-    """What is known of a norm; None for anything that is not torch's batch norm or in normbench's registry."""
+    """Return the facts of a norm; None for anything that is not torch's batch norm or in normbench's registry."""
     entry = vars(type(module)).get("normbench_entry")
     if entry is not None and entry.kind == NORMS.kind:
         facts: NormFacts = entry.facts
@@ -45,13 +45,13 @@ def facts_of(module: nn.Module) -> NormFacts | None:
 
 
 def precedes_operation(module: nn.Module) -> bool:
-    """Whether a norm's layer is made to stand before an operation."""
+    """Whether a norm is made to precede an operation."""
     facts = facts_of(module)
     return facts is not None and facts.placement == "before"
 
 
 def is_norm_like(module: nn.Module, name: str) -> bool:
-    """Whether a module is a norm, or is called like one and has to be mentioned in the report."""
+    """Whether a module is a norm, or is named like one and must be mentioned in the report."""
     if "parametrizations" in name.split("."):
         return False  # part of a norm of weights
     named_so = "norm" in type(module).__name__.lower() and not list(module.children())
@@ -59,7 +59,7 @@ def is_norm_like(module: nn.Module, name: str) -> bool:
 
 
 def reason_kept(module: nn.Module, name: str, target: Target) -> str | None:
-    """Why a norm cannot be converted, if it cannot."""
+    """Why a norm cannot be converted; None if it can."""
     facts = facts_of(module)
     if not name:
         return "the model itself cannot be swapped in place: put it into a Sequential"
@@ -83,9 +83,9 @@ def reason_kept(module: nn.Module, name: str, target: Target) -> str | None:
 
 
 def make_replacement(old: nn.Module, target: Target, model: nn.Module) -> tuple[nn.Module, list[str]]:
-    """The new layer in place of an old one, and what is different about it.
+    """Return the new layer for an old one, and notes on what is different.
 
-    Parameters go over as the same objects: an optimizer made before, and modules that share them, still hold them.
+    Parameters stay the same objects: existing optimizers and modules that share them still hold them.
     """
     settings = {key: getattr(old, key) for key in ("eps", "momentum") if isinstance(getattr(old, key, None), float)}
     if hasattr(old, "weight"):
@@ -110,8 +110,8 @@ def make_replacement(old: nn.Module, target: Target, model: nn.Module) -> tuple[
 
 
 def match_running_statistics(new: nn.Module, old: _BatchNorm) -> list[str]:
-    """Torch's batch norm may have no running statistics, or average over all batches (momentum=None).  A new layer made
-    from it follows; of any other the notes say that it does not."""
+    """Torch's batch norm may have no running statistics, or average over all batches (momentum=None).  A new batch norm
+    does the same; for any other layer, return notes that it does not."""
     has_none = old.running_mean is None and "running_mean" in new._buffers
     averages = old.momentum is None and hasattr(new, "momentum")
     if isinstance(new, _BatchNorm):

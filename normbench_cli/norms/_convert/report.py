@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Conversion:
-    """What `convert` did, by the names that the model's modules had before."""
+    """What `convert` did, by the original names of the model's modules."""
 
     spec: str
-    converted: dict[str, str] = field(default_factory=dict)  # norm -> what stands there now
+    converted: dict[str, str] = field(default_factory=dict)  # norm -> its replacement
     in_front: dict[str, str] = field(default_factory=dict)  # operation with a norm before it now -> why this one
     weights: list[str] = field(default_factory=list)  # operations whose weight is normalized now
     biases: list[str] = field(default_factory=list)  # operations that got a bias, because the norm's is gone
-    kept: dict[str, str] = field(default_factory=dict)  # what was left as it was -> why
-    notes: dict[str, str] = field(default_factory=dict)  # what is different now and might surprise
+    kept: dict[str, str] = field(default_factory=dict)  # what was left unchanged -> why
+    notes: dict[str, str] = field(default_factory=dict)  # differences that might surprise
 
     def __str__(self) -> str:
         lines = [f"{count} norms became {what}" for what, count in Counter(self.converted.values()).items()]

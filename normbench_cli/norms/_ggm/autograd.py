@@ -1,7 +1,7 @@
 """Normalization about the generalized geometric median as one autograd function.
 
 The passes of `kernels.py` and `gradient.py` are compiled where that pays.  On a CPU, where reading a value costs
-nothing, the search goes on for channels whose first steps were not enough (`solve_remaining`).
+nothing, the search continues for channels that the first steps did not solve (`solve_remaining`).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from normbench_cli.norms._ggm.kernels import (
 from normbench_cli.norms._ggm.solver import ACCURACY, MAX_STEPS, SearchState, solve_columns
 from normbench_cli.norms._ggm.stats import SolverTotals, add_call
 
-FEW_ELEMENTS = 2**18  # below, steps for all channels in one kernel cost less than picking out a few
-STEPS_PER_TEST = 4  # between two tests for convergence
-MOST_TESTS = 5  # before the channels that are left are solved alone
+FEW_ELEMENTS = 2**18  # for fewer, steps for all channels in one kernel cost less than selecting a few
+STEPS_PER_TEST = 4  # between two convergence tests
+MOST_TESTS = 5  # before the remaining channels are solved alone
 
 FORWARD = InductorKernel(forward_pass, SEARCHED_MATRIX)
 CONTINUE = InductorKernel(continue_search, SEARCHED_MATRIX)
@@ -50,10 +50,10 @@ def normalize_about_median(
     solver_totals: Tensor,
     options: SolverOptions,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """y, mu, sigma^2, the new offset and the new solver totals.
+    """Return y, mu, sigma^2, the new offset and the new solver totals.
 
-    x, y: (N, C, ...); phi: (C), or None where it is a constant of the options; offset: (mu - mean) / sd of the batch
-    before, where the search starts; solver_totals: (5); all others (C).  Differentiable: y in x, weight, bias and phi.
+    x, y: (N, C, ...); phi: (C), or None if it is a constant of the options; offset: (mu - mean) / sd of the previous
+    batch, where the search starts; solver_totals: (5); all others (C).  y is differentiable in x, weight, bias and phi.
     """
     results: tuple[Tensor, Tensor, Tensor, Tensor, Tensor] = NormalizeAboutMedian.apply(  # type: ignore[no-untyped-call]
         x, weight, bias, phi, offset, solver_totals, options
@@ -118,8 +118,8 @@ def finish_forward(
     options: SolverOptions,
     dynamic_rows: bool,
 ) -> ForwardPass:
-    """The forward pass completed where its first steps were not enough.  Only the output of the channels concerned is
-    computed again, unless they are many."""
+    """Complete the forward pass for channels that its first steps did not solve.  Only the output of these channels is
+    recomputed, unless they are many."""
     lost = lost_but_not_equal(flat, found.problem)
     again = lost if options.plain else lost | ~found.state.done
     channels = again.nonzero()[:, 0]
@@ -155,8 +155,8 @@ def solve_remaining(
     options: SolverOptions,
     dynamic_rows: bool,
 ) -> tuple[SearchState, Fit]:
-    """Continue the search for all channels together while many are left or the data are few, then solve those few
-    alone, and with them the channels whose squares are `lost`.  Reads values, so for a CPU."""
+    """Continue the search for all channels together while many are left or the data is small, then solve the rest
+    alone, together with the channels whose squares are `lost`.  Reads values, so only on a CPU."""
     state, problem = found.state, found.problem
     more = options._replace(steps=STEPS_PER_TEST)
     for _ in range(0 if options.plain else MOST_TESTS):
@@ -178,21 +178,21 @@ def solve_remaining(
 def solve_in_float64(
     flat: Tensor, phi: float | Tensor, state: SearchState, options: SolverOptions
 ) -> tuple[SearchState, Fit]:
-    """Solve the channels of `flat`, all that are given, from where their search stands; scaled, so that squares of any
-    float32 keep their digits."""
+    """Solve all channels of `flat`, continuing their search; scaled, so that squares of any float32 keep their
+    digits."""
     x = flat.double() if flat.ndim == 2 else flat.double().transpose(1, 2).reshape(-1, flat.shape[1])
     dtype, start = state.y.dtype, state.y.double().nan_to_num(0.0, 0.0, 0.0)
     accuracy, steps = ACCURACY[dtype], options.steps if options.plain else MAX_STEPS
     found, mean, sd, floor = solve_columns(x, phi, start, accuracy, steps, plain=options.plain, stop_early=True)
     if not options.plain:
         found = found._replace(iterations=found.iterations + state.iterations)
-    # A subnormal floor may be flushed to zero.  Where sd < 1e-32 the gradient takes more values for ties, then.
+    # A subnormal floor may be flushed to zero.  Then, where sd < 1e-32, the gradient treats more values as ties.
     fit = fit_about(Problem(mean, sd.square(), sd, floor, sd, mean, mean), found.y, options.eps)
     return found, fit._replace(floor=fit.floor.clamp_min(torch.finfo(dtype).tiny))
 
 
 def replaced(tensors: Sequence[Tensor], channels: Tensor, some: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors (C) with those of some channels in place of their own."""
+    """The tensors (C) with the values of some channels replaced."""
     return [whole.index_copy(0, channels, part.to(whole.dtype)) for whole, part in zip(tensors, some, strict=True)]
 
 

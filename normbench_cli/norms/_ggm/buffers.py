@@ -15,12 +15,12 @@ class SolverBuffers(NamedTuple):
     """In the order in which kernels and operators take them."""
 
     start: Tensor  # (C): where the next search begins, (mu - mean) / sd
-    center: Tensor  # (C): mu of the batch before
+    center: Tensor  # (C): mu of the previous batch
     solver_totals: Tensor  # (5), of `stats.py`
     largest_error: Tensor  # (): the largest error bound, in standard errors
 
     def after(self, step: Step) -> SolverBuffers:
-        """Their values after this step."""
+        """Return the values after this step."""
         center = torch.where(torch.isfinite(step.mu), step.mu, self.center).to(self.center.dtype)
         start = self.start.lerp(step.offset.to(self.start.dtype), 0.5)
         largest_error = torch.maximum(self.largest_error, step.largest_error.to(self.largest_error.dtype))

@@ -1,16 +1,16 @@
-"""The search for the median to a stated tolerance, with a bound on its error that holds.
+"""The search for the median to a given tolerance, with a guaranteed bound on its error.
 
 With p = phi - 1, q = |phi - 2|, d = x - y, w = |d|^(phi-2), S = sum d w, W = sum w, and N = sum w min(1, r / |d|): the
 score S changes over a distance e towards the median by at least p e (W - N), as long as k e <= r, where k = q for
 phi < 2 and k = max(q, 1) for phi > 2.  For phi < 2 a value at d contributes at least p e (|d| + e)^-q, which is no less
-than p e w (1 - q e / |d|); for phi > 2 at least p e w (1 - k e / |d|); and none contributes less than nothing.
+than p e w (1 - q e / |d|); for phi > 2 at least p e w (1 - k e / |d|); and none has a negative contribution.
 
 Where phi < 2 and 2 e <= r it changes by at most p e (W + 2 q / p N): a value with |d| < 2 e contributes at most
 (1 + q) / p times p e w, one further away at most 1 + 2 q e / |d| times that.
 
-The score is monotone, so the distance to the median lies between |S| over the one and |S| over the other, and Newton's
-step |S| / (p W) lies between them too.  Nothing is assumed about the data.  Rounding comes on top: a few units in the
-last place of y, and the floor.
+The score is monotone, so the distance to the median lies between |S| / (p (W + 2 q / p N)) and |S| / (p (W - N)), and
+so does Newton's step |S| / (p W).  Nothing is assumed about the data.  Rounding adds to this: a few units in the last
+place of y, and the floor.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from normbench_cli.norms._ggm.solver import ACCURACY, TINY, SearchState, Sums
 from normbench_cli.registry.bounds import Bounds
 
 Tolerance = Annotated[float | Literal["exact"], Bounds(least=1e-4, most=1, or_word="exact")]
-TWO_SIDED_FROM = 1.4  # below, the bound from above is too wide to be of use
-REACH_IN_TOLERANCES = 4.0  # times values^(1/6): the length r where both bounds are used, half of which a step may be
-TRUSTED_STEP = 0.25  # standard deviations; a longer step from the batch before's center is worse than its offset
+TWO_SIDED_FROM = 1.4  # below, the bound from above is too wide to be useful
+REACH_IN_TOLERANCES = 4.0  # times values^(1/6): the length r where both bounds are used; a step may be half of it
+TRUSTED_STEP = 0.25  # standard deviations; a longer step from the previous batch's center is worse than its offset
 
 
 class Asked(NamedTuple):
-    """What is asked of the search, (C) each unless noted."""
+    """The accuracy asked of the search, (C) each unless noted."""
 
-    distance: Tensor  # from the exact median, besides rounding
+    distance: Tensor  # from the exact median, apart from rounding
     reach: Tensor  # the length r
     one_sided: Tensor  # the longest e for which the bound from below holds
-    two_sided: Tensor  # the same for both bounds; 0 where only the one is used
-    floor: Tensor  # distances below count as this one, which moves the median by no more
+    two_sided: Tensor  # the same for both bounds; 0 where only the bound from below is used
+    floor: Tensor  # smaller distances count as this one, which moves the median by no more than it
     rounding: float  # relative spacing of floating point numbers
 
     def of(self, chosen: Tensor) -> Asked:
@@ -48,22 +48,22 @@ class Asked(NamedTuple):
 
 
 def in_deviations(error: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
-    """An error bound in units of sd; where all values are equal the floor is all of it, and it is 0."""
+    """Convert an error bound to units of sd; 0 where all values are equal, since the bound is then only the floor."""
     return (error - TINY).clamp_min(0.0) / (sd + mean.abs() * ACCURACY[sd.dtype].rounding + TINY)
 
 
 def in_standard_errors(distance: Tensor, values: int | Tensor) -> Tensor:
-    """A distance in units of sd / sqrt(values), given in units of sd."""
+    """Convert a distance from units of sd to units of sd / sqrt(values)."""
     return distance / (torch.ones_like(distance) / values).sqrt()
 
 
 def has_roots(phi: float | Tensor) -> bool:
-    """Whether weights are roots of 1 / |d|, which saves divisions and logarithms."""
+    """Whether weights are square roots of 1 / |d|, which saves divisions and logarithms."""
     return isinstance(phi, float) and phi == 1.5
 
 
 def quick_weights(distance: Tensor, phi: float | Tensor, per_unit: Tensor) -> Tensor:
-    """`solver.weights` but for rounding, given 1 / unit: a product costs less than a quotient."""
+    """`solver.weights` up to rounding, given 1 / unit: a product costs less than a quotient."""
     if has_roots(phi):
         return distance.rsqrt()
     return distance.mul(per_unit).log_().mul_(phi - 2).exp_()
@@ -87,7 +87,7 @@ def what_is_asked(
 
 
 def certified_bound(step: Tensor, near_share: Tensor, phi: float | Tensor, asked: Asked) -> Tensor:
-    """How far the end of Newton's step can be from the median; infinite where nothing is certain.
+    """How far the end of Newton's step can be from the median; infinite where nothing is guaranteed.
 
     step: S / (p W); near_share: N / W
     """
@@ -102,9 +102,9 @@ def certified_bound(step: Tensor, near_share: Tensor, phi: float | Tensor, asked
 def certified_step(state: SearchState, sums: Sums, phi: float | Tensor, asked: Asked) -> SearchState:
     """Narrow the bracket, then take Newton's step; bisect where it leaves the bracket or the score has not halved.
 
-    A channel is done when the end of its step is certainly as near to the median as asked.  Where a step is shorter
-    than that and yet not certain, as at many equal values, the next estimate lies across the place where the median is
-    expected: the bracket then certifies it.
+    A channel is done when the end of its step is certified to be within the asked distance of the median.  Where a step
+    is shorter than that but not certified, as at many equal values, the next estimate lies beyond the expected median,
+    so that the bracket certifies it.
     """
     y, low, high, last_score, done, iterations, error = state
     score, weight, near, slope = sums
@@ -136,7 +136,7 @@ def certified_step(state: SearchState, sums: Sums, phi: float | Tensor, asked: A
 def certified_search(
     state: SearchState, sums: Callable[[Tensor], Sums], phi: float | Tensor, asked: Asked, steps: int
 ) -> SearchState:
-    """So many steps, each a pass over the data; `error` is a distance, not yet in standard deviations."""
+    """Take `steps` steps, each a pass over the data; `error` is a distance, not yet in standard deviations."""
     for _ in range(steps):
         state = certified_step(state, sums(state.y), phi, asked)
     return state
@@ -150,10 +150,10 @@ def start_from_center(
     floor: Tensor,
     start: SearchState,
 ) -> SearchState:
-    """Where the search begins, given the sums about `center`, the median of the batch before: at the end of Newton's
-    step from there, if that is short, else where it would begin without (`start`).
+    """Start the search, given the sums about `center`, the previous batch's median: at the end of Newton's step from
+    there, if that is short, else as in `start`.
 
-    floor: that of the sums
+    floor: the one used for the sums
     """
     step = score / (slope * (phi - 1))
     inside = (center > start.low) & (center < start.high) & torch.isfinite(step)

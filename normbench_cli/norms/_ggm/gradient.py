@@ -1,7 +1,7 @@
 """Normalization about the generalized geometric median: the backward pass, as a function that a compiler can fuse.
 
 With d = x - mu, xhat = d / sqrt(sigma^2 + eps) and w = max(|d|, floor)^(phi-2), where the floor is that of the search,
-so that both see the same weights:
+so that both use the same weights:
 
     ds   = gamma / sqrt(sigma^2 + eps) (dy - xhat mean(dy xhat))
     dmu  = -sum ds
@@ -37,8 +37,8 @@ def backward_pass(
     *,
     options: SolverOptions,
 ) -> tuple[Tensor, ...]:
-    """dx (columns), dgamma, dbeta, dphi.  Two passes over the data and grad, one for the sums and one for dx; where phi
-    may be above 2, a third over the data for the unit of their distances."""
+    """dx (columns), dgamma, dbeta, dphi.  Two passes over the data and grad, one for the sums and one for dx; if phi
+    may be above 2, a third over the data for the unit of distances."""
     m, dtype = values_per_channel(flat), mu.dtype
     mu_per_channel, scale_per_channel = per_channel(mu, flat), per_channel(scale, flat)
     weigh = None if options.phi == 2.0 else weight_function(flat, mu, floor, phi, options)
@@ -80,7 +80,7 @@ def backward_pass(
 def weight_function(
     flat: Tensor, mu: Tensor, floor: Tensor, phi: Tensor | None, options: SolverOptions
 ) -> Callable[[Tensor], tuple[Tensor, Tensor | None]]:
-    """w as a function of d, and where phi is learned ln |d|, up to units that cancel in the gradient."""
+    """Return w and, if phi is learned, ln |d| as a function of d, up to units that cancel in the gradient."""
     if options.above_two:
         farthest = (flat.to(mu.dtype) - per_channel(mu, flat)).abs().amax((0, 2) if flat.ndim == 3 else 0)
         unit = torch.maximum(farthest, floor)

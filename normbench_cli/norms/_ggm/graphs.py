@@ -1,7 +1,7 @@
-"""Normalization about the median of each graph in padded batches: the search, and the step as autograd function.
+"""Normalization about the median of each graph in padded batches: the search, and the autograd function.
 
-The first steps of the search are for all medians of a batch, in one kernel.  The medians that are left are then put
-together as if they were graphs of as many features, and searched for alone.
+The first steps of the search are for all medians of a batch, in one kernel.  The remaining medians are then gathered as
+if they were graphs with as many features, and searched for alone.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from normbench_cli.norms._ggm.padded import (
 from normbench_cli.norms._ggm.solver import MAX_STEPS, SearchState
 from normbench_cli.norms._padding import PaddedBatch, Padding
 
-FIRST_STEPS = 3  # for all medians; in training nine of ten are found then
-MORE_STEPS = 8  # for those that are left, before the next test for convergence
+FIRST_STEPS = 3  # for all medians; in training they find nine of ten
+MORE_STEPS = 8  # for the remaining ones, before the next convergence test
 
 FIRST = InductorKernel(first_steps, SEARCHED_MATRIX, open_dims=2)
 MORE = InductorKernel(more_steps, SEARCHED_MATRIX, open_dims=2)
@@ -35,7 +35,7 @@ BACKWARD = InductorKernel(backward_pass, SEARCHED_MATRIX, open_dims=2)
 
 
 class Found(NamedTuple):
-    """A padded batch whose medians are found."""
+    """A padded batch and its medians."""
 
     data: Tensor
     sizes: Tensor
@@ -44,8 +44,8 @@ class Found(NamedTuple):
 
 
 def find_medians(x: Tensor, phi: Tensor | None, padding: Padding, options: GraphOptions) -> list[Found] | None:
-    """x: (rows, C); phi: (C), or None where it is a constant of the options.  None where values are so large or so
-    small that they have to be scaled first."""
+    """x: (rows, C); phi: (C), or None if it is a constant of the options.  Returns None if values are so large or so
+    small that they must be scaled first."""
     found = []
     for batch in padding.batches:
         each = find_medians_of_batch(x, phi, batch, options)
@@ -83,7 +83,7 @@ def search_for_few(
     left: Tensor,
     options: GraphOptions,
 ) -> SearchState:
-    """More steps for those medians alone that are left: (number), their indices among (graphs * C)."""
+    """Take more steps for the remaining medians only; left: (number), their indices among (graphs * C)."""
     _, most, channels = data.shape
     groups = max(-(-len(left) // channels), 2)
     chosen = torch.cat([left, left[:1].expand(groups * channels - len(left))])
@@ -119,7 +119,7 @@ def normalize_graphs(
     solver_totals: Tensor,
     options: GraphOptions,
 ) -> Normalized | None:
-    """Differentiable: y (rows, C) in x, weight, bias, alpha and phi.  None as of `find_medians`."""
+    """Return y (rows, C), differentiable in x, weight, bias, alpha and phi; None as in `find_medians`."""
     with torch.no_grad():
         found = find_medians(x.detach(), None if phi is None else phi.detach(), padding, options)
     if found is None:
@@ -129,7 +129,7 @@ def normalize_graphs(
 
 
 class _Normalize(torch.autograd.Function):
-    """Saved for backward: x, the parameters, and of each batch five values a graph and feature."""
+    """Saved for backward: x, the parameters, and for each batch five values per graph and feature."""
 
     @staticmethod
     def forward(

@@ -4,7 +4,7 @@
     xhat = d / sqrt(sigma^2 + eps),   y = gamma xhat + beta
 
 `flat` are columns: (values, C) or (N, C, values).  All other tensors are (C) unless a shape is given.  A compiled
-function takes and returns tensors alone, so named tuples are passed element by element (`unflatten`).
+function takes and returns only tensors, so named tuples are passed element by element (`unflatten`).
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ SMALLEST_SD = 1e-16  # the square of a smaller one loses digits in float32
 
 
 class SolverOptions(NamedTuple):
-    """The constants of a layer's normalization; hashable, since each combination has a kernel of its own."""
+    """The constants of a layer's normalization; hashable, since each combination has its own kernel."""
 
-    phi: float | None  # None: a tensor, one value a channel
+    phi: float | None  # None: a tensor, one value per channel
     eps: float
-    steps: int  # before the first test for convergence
+    steps: int  # before the first convergence test
     plain: bool = False  # the papers' iteration instead of the safe search
     above_two: bool = False  # phi may be above 2: then the median need not lie within one sd of the mean
     tol: float | None = None  # in standard errors; None: to the last digit
 
 
 class Problem(NamedTuple):
-    """The data as the search sees them."""
+    """The statistics of the data that the search uses."""
 
     mean: Tensor
     var: Tensor  # biased, about the mean
     sd: Tensor  # the root of var
-    floor: Tensor  # distances below count as this one
-    unit: Tensor  # the length in which distances are raised to a power
+    floor: Tensor  # smaller distances count as this one
+    unit: Tensor  # the unit of distances that are raised to a power
     low: Tensor  # the bracket of the median
     high: Tensor
 
@@ -74,11 +74,11 @@ def unflatten(tensors: Sequence[Tensor]) -> tuple[Problem, SearchState]:
 
 
 class ForwardPass(NamedTuple):
-    """What `forward_pass` returns, put together again."""
+    """The results of `forward_pass`, unflattened."""
 
     y: Tensor  # columns, as if the first steps were enough
     solver_totals: Tensor  # (5), this call included
-    enough: Tensor  # bool, a scalar: they were
+    enough: Tensor  # bool, a scalar: whether they were
     fit: Fit
     problem: Problem
     state: SearchState
@@ -91,7 +91,7 @@ class ForwardPass(NamedTuple):
 
 
 def prepare(data: Tensor, options: SolverOptions) -> Problem:
-    """Moments and a bracket of columns in working precision; one pass over the data, for phi above 2 three."""
+    """Moments and a bracket of columns in working precision; one pass over the data, three for phi above 2."""
     return problem_of(data, *moments(data), options)
 
 
@@ -108,9 +108,9 @@ def problem_of(data: Tensor, mean: Tensor, var: Tensor, options: SolverOptions) 
 
 
 def squares_lost(problem: Problem) -> Tensor:
-    """Bool: channels whose squares over- or underflow, so that `var` tells nothing about their spread.
+    """Bool: channels whose squares over- or underflow, so that `var` says nothing about their spread.
 
-    A channel of equal values near zero is among them.  The bracket includes rounding, which is a fraction of the mean:
+    They include channels of equal values near zero.  The bracket includes rounding, which is a fraction of the mean:
     far from zero it is wide, and values that differ at all differ by more.
     """
     return ~(problem.high - problem.low >= 2 * SMALLEST_SD) | torch.isinf(problem.var)
@@ -147,7 +147,7 @@ def forward_pass(
     options: SolverOptions,
 ) -> tuple[Tensor, ...]:
     """Moments, the first steps of the search from mean + offset sd, and the output as if they were enough: the fields
-    of a `ForwardPass`.  Passes over the data: one for the moments, one a step, one for the output."""
+    of a `ForwardPass`.  Passes over the data: one for the moments, one per step, one for the output."""
     data = flat.to(working_dtype(flat))
     power = options.phi if phi is None else phi
     assert power is not None
@@ -166,7 +166,7 @@ def forward_pass(
             state = start_search(start, problem.low, problem.high)
             accuracy, stop_early = ACCURACY[data.dtype], reads_without_sync(data)
             state = search(state, sums, power, problem.sd, accuracy, options.steps, stop_early)
-            # as `squares_lost`: a channel of infinite variance is never done
+            # as in `squares_lost`: a channel of infinite variance is never done
             enough = (state.done & (problem.high - problem.low >= 2 * SMALLEST_SD)).all()
     fit = fit_about(problem, materialize(state.y), options.eps)
     y = scale_and_shift(flat, fit.mu, fit.scale, weight, bias)
@@ -175,7 +175,7 @@ def forward_pass(
 
 
 def continue_search(flat: Tensor, phi: Tensor | None, *rest: Tensor, options: SolverOptions) -> tuple[Tensor, ...]:
-    """More steps; rest: (*problem, *state), of which the state returns."""
+    """Take more steps; rest: (*problem, *state).  Returns the new state."""
     data = flat.to(working_dtype(flat))
     problem, state = unflatten(rest)
     power = options.phi if phi is None else phi

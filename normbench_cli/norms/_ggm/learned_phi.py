@@ -1,8 +1,8 @@
-"""Phi as a parameter: one value a channel, held inside a range by its parametrization.
+"""Phi as a parameter: one value per channel, held inside a range by its parametrization.
 
     phi = low + (high - low) sigmoid(phi_raw)
 
-A phi that is clamped after each step has no gradient at the bound and sticks there; this one has.
+If phi were clamped after each step, it would have no gradient at the bound and stick there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from normbench_cli.norms.protocols import exempt_from_weight_decay
 from normbench_cli.registry.bounds import Bounds
 
-LearnablePhi = Annotated[float, Bounds(above=1, most=16)]  # 1 and inf have no search, and so no gradient
+LearnablePhi = Annotated[float, Bounds(above=1, most=16)]  # 1 and inf are not searched for, so phi has no gradient
 
 
 class PhiRange(NamedTuple):
@@ -28,7 +28,7 @@ class PhiRange(NamedTuple):
     def raw(self, phi: float, channels: int, computed_in: torch.dtype) -> Tensor:
         """The raw value of a phi inside the range, for each channel."""
         fraction = (phi - self.low) / (self.high - self.low)
-        raw = torch.full((channels,), fraction, dtype=computed_in, device="cpu").logit()  # elsewhere may be no float64
+        raw = torch.full((channels,), fraction, dtype=computed_in, device="cpu").logit()  # others may lack float64
         return raw.to(torch.get_default_device(), torch.get_default_dtype())
 
 
@@ -49,7 +49,7 @@ class LearnsPhiModule(nn.Module):
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if name == "phi_raw":
-            self._exempt_phi()  # FSDP2 puts another parameter in its place
+            self._exempt_phi()  # FSDP2 replaces the parameter
 
     def _exempt_phi(self) -> None:
         if self.phi_raw is not None:

@@ -1,4 +1,4 @@
-"""The generalized geometric median alone: mu = argmin_y sum |x_i - y|^phi, differentiable in x and phi.
+"""The generalized geometric median as a function: mu = argmin_y sum |x_i - y|^phi, differentiable in x and phi.
 
 phi = 1 is the median, 2 the mean, infinity the mid-range.  At the minimum sum d w = 0 with d = x - mu and
 w = |d|^(phi-2), hence
@@ -86,7 +86,7 @@ def median_of_columns(
 
 
 def _column_by_column(x: Tensor, phi: Tensor, extreme: Tensor, solver: str, start: Tensor | None) -> MedianResult:
-    """Some of phi (C) are `extreme`: 1 or infinity, which are not searched for."""
+    """Solve each column alone, since some of phi (C) are `extreme`: 1 or infinity, which need no search."""
     results = []
     for j in range(x.shape[1]):
         value: float | Tensor = float(phi[j].detach()) if bool(extreme[j]) else phi[j : j + 1]
@@ -149,8 +149,8 @@ class _Median(torch.autograd.Function):
 
 
 class _MidPoint(torch.autograd.Function):
-    """phi = 1 and infinity, for x (values, C): the mid-point of the two middle values, or of the extremes.  Values tied
-    with either share its half of the gradient."""
+    """phi = 1 and infinity, for x (values, C): the mid-point of the two middle values, or of the extremes.  Values
+    equal to either share its half of the gradient."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, median: bool) -> Tensor:

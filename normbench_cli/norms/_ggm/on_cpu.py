@@ -68,7 +68,7 @@ def fit_of(step: Step) -> Tensor:
 def backward(
     grad: Tensor, x: Tensor, weight: Tensor | None, fit: Tensor, phi: Tensor | None, options: SolverOptions
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """dx, dgamma, dbeta, and dphi where phi is learned."""
+    """dx, dgamma, dbeta, and dphi if phi is learned."""
     x = native.dense(x)
     if native.computes(x):
         return native.backward(grad, x, weight, fit, power_of(phi, options), above_two=options.above_two)

@@ -1,7 +1,7 @@
 """Forward and backward pass with a tolerance as two custom operators of torch, for `torch.compile` on a CPU.
 
-An operator is opaque to the compiler.  So a compiled model runs the same kernels, the search may test whether it has
-converged, and the model stays one graph.
+An operator is opaque to the compiler.  So a compiled model runs the same kernels, the search may test for convergence,
+and the model stays one graph.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from normbench_cli.norms._native.columns import dense
 
 
 def as_text(options: SolverOptions) -> str:
-    """The options as an operator takes them: the compiler would make numbers in which layers differ symbolic."""
+    """The options as an operator takes them: as numbers, those that differ between layers would become symbolic."""
     return json.dumps(options)
 
 
@@ -54,7 +54,7 @@ def fake_forward(x: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
 def backward(
     grad: Tensor, x: Tensor, weight: Tensor | None, fit: Tensor, phi: Tensor | None, options: str
 ) -> list[Tensor]:
-    """dx, dgamma, dbeta, and dphi where phi is learned."""
+    """dx, dgamma, dbeta, and dphi if phi is learned."""
     gradients = on_cpu.backward(grad, x, weight, fit, phi, from_text(options))
     return [g for g in (gradients if phi is not None else gradients[:3]) if g is not None]
 
@@ -67,7 +67,8 @@ def fake_backward(*tensors_and_options: Any) -> list[Tensor]:
 def operator(
     name: str, function: Callable[..., Any], fake: Callable[..., Any], updates: Sequence[str] = ()
 ) -> Callable[..., Any]:
-    """Registered for a CPU.  `torch.library.custom_op` does the same with checks that take as long as a small layer."""
+    """Register an operator for a CPU.  `torch.library.custom_op` does the same with checks that take as long as a small
+    layer."""
     LIBRARY.define(name + torch.library.infer_schema(function, mutates_args=updates))
     LIBRARY.impl(name, function, "CPU")
     torch.library.register_fake(f"normbench::{name}", fake, lib=LIBRARY)

@@ -2,8 +2,8 @@
 
     s = x - alpha mu,   sigma^2 = mean s^2 = var(x) + (mean(x) - alpha mu)^2,   y = gamma s / sqrt(sigma^2 + eps) + beta
 
-for each graph and feature.  data, grad, y: (graphs, most nodes, C), from `PaddedBatch.gather`; one value a graph and
-feature: (graphs, 1, C); sizes: nodes of each graph, (graphs, 1, 1); of each feature: (C).
+for each graph and feature.  data, grad, y: (graphs, most nodes, C), from `PaddedBatch.gather`; one value per graph and
+feature: (graphs, 1, C); sizes: nodes of each graph, (graphs, 1, 1); one value per feature: (C).
 """
 
 from __future__ import annotations
@@ -37,32 +37,33 @@ from normbench_cli.norms._ggm.stats import add_call
 
 
 class GraphOptions(NamedTuple):
-    """The constants of a layer; hashable, since each combination has a kernel of its own."""
+    """The constants of a layer; hashable, since each combination has its own kernel."""
 
-    phi: float | None  # None: a tensor, one value a feature
+    phi: float | None  # None: a tensor, one value per feature
     eps: float
-    steps: int  # of one kernel
+    steps: int  # per kernel call
     tol: float | None  # in standard errors; None: to the last digit
 
 
 class GraphProblem(NamedTuple):
-    """The data as the search sees them, (graphs, 1, C) each."""
+    """The statistics of the data that the search uses, (graphs, 1, C) each."""
 
     mean: Tensor
     var: Tensor  # biased, about the mean
     sd: Tensor
-    floor: Tensor  # distances below count as this one
-    unit: Tensor  # the length in which distances are raised to a power
+    floor: Tensor  # smaller distances count as this one
+    unit: Tensor  # the unit of distances that are raised to a power
 
 
 def is_node(data: Tensor, sizes: Tensor) -> Tensor:
-    """1 for places that hold a node, 0 for those that are left over, in the dtype of the data."""
+    """1 for slots that hold a node, 0 for unused ones, in the dtype of the data."""
     place = torch.arange(data.shape[1], device=data.device).view(1, -1, 1)
     return (place < sizes).to(data.dtype)
 
 
 def first_steps(data: Tensor, sizes: Tensor, phi: Tensor | None, *, options: GraphOptions) -> tuple[Tensor, ...]:
-    """(*problem, *state) after the first steps, and whether a size is extreme: then scale the data first."""
+    """(*problem, *state) after the first steps, and whether a magnitude is extreme: then the data must be scaled
+    first."""
     accuracy, valid, power = ACCURACY[data.dtype], is_node(data, sizes), power_of(phi, options)
     mean = materialize((data * valid).sum(1, keepdim=True) / sizes)
     square = (data - mean).square() * valid
@@ -77,7 +78,7 @@ def first_steps(data: Tensor, sizes: Tensor, phi: Tensor | None, *, options: Gra
 
 
 def expected_offset(var: Tensor, cube: Tensor, sd: Tensor, power: float | Tensor) -> Tensor:
-    """mu - mean of values with a small skewness, (phi - 2) / 6 of it in standard deviations: Edgeworth's expansion."""
+    """Edgeworth expansion of mu - mean for a small skewness: skewness (phi - 2) / 6 standard deviations."""
     offset = cube / var.clamp_min(TINY) * ((power - 2) / 6)
     return torch.minimum(torch.maximum(offset.nan_to_num(0.0), -sd / 2), sd / 2).nan_to_num(0.0)
 
@@ -105,7 +106,7 @@ def search_on(
     state: SearchState,
     options: GraphOptions,
 ) -> SearchState:
-    """So many steps; `done` is a number, 0 or 1, before and after."""
+    """Take `options.steps` steps; `done` is a number, 0 or 1, before and after."""
     asked = asked_of(sizes, power, problem, options)
     state = state._replace(done=state.done > 0)
     if asked is None:
@@ -133,7 +134,7 @@ def padded_sums(
         d = data - materialize(y)
         distance = torch.maximum(d.abs(), problem.floor)
         w = weights(distance, phi, problem.unit) * valid
-        # for phi = 1.5 the weight is the root of 1/|d|, which saves a division
+        # for phi = 1.5 the weight is the square root of 1/|d|, which saves a division
         fraction = w * w * reach if isinstance(phi, float) and phi == 1.5 else reach / distance
         return Sums(*(term.sum(1, keepdim=True) for term in (d * w, w, w * fraction.clamp_max(1.0))))
 
@@ -153,7 +154,7 @@ def complete(
 ) -> tuple[Tensor, ...]:
     """y, mu, scale = 1 / sqrt(sigma^2 + eps), the new totals and the largest error bound in standard errors.
 
-    share: of the call's medians that these are, (); rest: (*problem, *state)
+    share: the fraction of the call's medians in these data, (); rest: (*problem, *state)
     """
     cut = len(GraphProblem._fields)
     problem, state = GraphProblem(*rest[:cut]), SearchState(*rest[cut:])

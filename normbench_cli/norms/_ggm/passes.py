@@ -1,8 +1,8 @@
 """The forward pass of a layer with a tolerance, as functions that a compiler can fuse.
 
-`forward_pass`: one pass over the data for the moments and, about the center of the batch before, for Newton's step to
-this batch's median; then passes of the search that start there; then y.  `more_passes`: more of the search.  Tensors
-are as in `kernels.py`.
+`forward_pass`: one pass over the data for the moments and for Newton's step from the previous batch's center to this
+batch's median; then search passes that start there; then y.  `more_passes`: more search passes.  Tensors are as in
+`kernels.py`.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from normbench_cli.norms._ggm.kernels import (
 from normbench_cli.norms._ggm.solver import ACCURACY, TINY, SearchState, Sums, start_search
 from normbench_cli.norms._ggm.stats import add_call
 
-CORE = 2.0  # standard errors; the slope about the center of the batch before is an average over this distance
+CORE = 2.0  # standard errors; the slope about the previous batch's center is averaged over this distance
 CORE_OF_STEPS = 4.0  # the same for a step of the search, in tolerances
-FAR = 0.9  # of the mean square about a center: so much may come from its distance to the mean
+FAR = 0.9  # fraction of the mean square about a center that may come from its distance to the mean
 
 
 class Step(NamedTuple):
-    """What a forward pass finds, (C) each unless noted."""
+    """Results of a forward pass, (C) each unless noted."""
 
     y: Tensor  # columns
     mu: Tensor
@@ -54,7 +54,7 @@ class Step(NamedTuple):
     offset: Tensor  # (mu - mean) / sd
     solver_totals: Tensor  # (5), this call included
     largest_error: Tensor  # (): the largest error bound of this call, in standard errors
-    certified: Tensor  # (): all channels are
+    certified: Tensor  # (): whether all channels are
     mean: Tensor
     floor: Tensor
 
@@ -70,8 +70,8 @@ def forward_pass(
     *,
     options: SolverOptions,
 ) -> tuple[Tensor, ...]:
-    """(whether nothing is left to do, *fields of `Step`, *problem, *state) after `options.steps` passes of the search;
-    offset: (mu - mean) / sd, center: mu, both of the batch before."""
+    """Return (whether all channels are settled, *fields of `Step`, *problem, *state) after `options.steps` search
+    passes; offset: (mu - mean) / sd, center: mu, both of the previous batch."""
     data, power = flat.to(working_dtype(flat)), power_of(phi, options)
     if options.above_two:
         problem = prepare(data, options)
@@ -88,7 +88,7 @@ def forward_pass(
 
 
 def more_passes(flat: Tensor, phi: Tensor | None, *rest: Tensor, options: SolverOptions) -> tuple[Tensor, ...]:
-    """The state after `options.steps` more passes; rest: (*problem, *state)."""
+    """Return the state after `options.steps` more passes; rest: (*problem, *state)."""
     problem, state = unflatten(rest)
     data, power = flat.to(working_dtype(flat)), power_of(phi, options)
     return tuple(search_on(data, power, problem, state, options, smooth=not options.above_two))
@@ -118,7 +118,7 @@ def expected(problem: Problem, offset: Tensor) -> Tensor:
 def search_on(
     data: Tensor, power: float | Tensor, problem: Problem, state: SearchState, options: SolverOptions, smooth: bool
 ) -> SearchState:
-    """smooth: take the slope as an average, which a pass that is nearly always the last can do without."""
+    """smooth: average the slope over a distance, which a pass that is nearly always the last does not need."""
     assert options.tol is not None
     asked = what_is_asked(problem.mean, problem.sd, problem.floor, power, values_per_channel(data), options.tol)
     sums = sums_of(data, power, problem, asked, smooth)
@@ -128,7 +128,7 @@ def search_on(
 def sums_of(
     data: Tensor, power: float | Tensor, problem: Problem, asked: Asked, smooth: bool
 ) -> Callable[[Tensor], Sums]:
-    """`Sums` as a function of y, with a slope that is an average over what is asked for where ``smooth`` is set."""
+    """`Sums` as a function of y, if ``smooth`` with a slope averaged over `CORE_OF_STEPS` tolerances."""
     floor, per_unit, reach = (
         per_channel(materialize(t), data) for t in (problem.floor, problem.unit.reciprocal(), asked.reach)
     )
@@ -152,11 +152,11 @@ def sums_of(
 
 
 def flat_top(core: Tensor, power: float | Tensor, unit: Tensor, data: Tensor) -> tuple[Tensor, Tensor]:
-    """The distance `core` and the weight of values nearer than it, so that a sum of weights is the slope that the score
-    has on average over that distance.
+    """The distance `core` and the weight to use for values within it, so that the sum of weights is the average slope
+    of the score over that distance.
 
-    One value close to y has a weight so large that the slope at y tells nothing about a step.  The mean of |d|^(phi-2)
-    over |d| < core is core^(phi-2) / (phi-1), which values that are spread evenly have in sum.
+    One value close to y has a weight so large that the slope at y says nothing about a step.  The mean of |d|^(phi-2)
+    over |d| < core is core^(phi-2) / (phi-1), the mean weight of evenly spread values.
     """
     top = quick_weights(core.clamp_min(TINY), power, unit.reciprocal()) / (power - 1)
     return per_channel(materialize(core), data), per_channel(materialize(top), data)
@@ -165,7 +165,7 @@ def flat_top(core: Tensor, power: float | Tensor, unit: Tensor, data: Tensor) ->
 def prepare_about(
     data: Tensor, power: float | Tensor, offset: Tensor, center: Tensor, options: SolverOptions
 ) -> tuple[Problem, SearchState]:
-    """Moments, and where the search begins, in one pass over the data: all sums are about one point."""
+    """Moments and the start of the search, in one pass over the data: all sums are about one point."""
     about, spread = point_near(center, sample_of(data))
     floor = materialize((spread * ACCURACY[data.dtype].floor).clamp_min(TINY))
     least, per_unit = per_channel(floor, data), per_channel(materialize(spread.reciprocal()), data)
@@ -184,9 +184,8 @@ def prepare_about(
 
 
 def point_near(center: Tensor, sample: Tensor) -> tuple[Tensor, Tensor]:
-    """Where sums lose no digits: at the center of the batch before, or where that is far away at the mean of the
-    sample.  And the root mean square of the sample about this point, the length in which distances are measured; any
-    would do."""
+    """Return a point about which sums lose no digits, the previous batch's center or, if that is far away, the mean of
+    the sample; and the root mean square of the sample about it, the unit of distances (any would do)."""
     mean, square = sample_mean(sample), sample_mean((sample - per_channel(center, sample)).square())
     away = (mean - center).square()
     is_near = away <= square * FAR

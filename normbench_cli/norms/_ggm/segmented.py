@@ -34,7 +34,7 @@ from normbench_cli.norms._ggm.solver import (
 )
 from normbench_cli.norms._segments import segment_mean, segment_sizes, segment_sum, to_rows
 
-STEPS_TOGETHER = 6  # before the medians that are left are searched for alone
+STEPS_TOGETHER = 6  # before the remaining medians are searched for alone
 
 
 def segmented_median(
@@ -50,9 +50,9 @@ def segmented_median(
     """The medians of all segments, differentiable in x and phi; phi in (1, 16].
 
     batch: the segment of each row, in any order
-    plain_iterations: that many of the papers' iteration instead of the safe search of at most `steps` steps
-    stop_early: end when all medians are found, which waits for the device
-    tol: how near to the medians, in standard errors sd / sqrt(rows of the segment); None: to the last digits
+    plain_iterations: number of the papers' iterations to run instead of the safe search of at most `steps` steps
+    stop_early: stop when all medians are found; testing for this waits for the device
+    tol: distance to the medians, in standard errors sd / sqrt(rows of the segment); None: to the last digits
     """
     tensor, number = (phi, None) if isinstance(phi, Tensor) else (None, float(phi))
     results: tuple[Tensor, ...] = _SegmentedMedian.apply(  # type: ignore[no-untyped-call]
@@ -62,7 +62,7 @@ def segmented_median(
 
 
 class _SegmentedMedian(torch.autograd.Function):
-    """Saved for backward: x, batch, phi, and per median mu, floor, unit and (where sizes are extreme) the scale."""
+    """Saved for backward: x, batch, phi, and per median mu, floor, unit and (if magnitudes are extreme) the scale."""
 
     @staticmethod
     def forward(
@@ -143,7 +143,7 @@ def search_on(
     steps: int,
     stop_early: bool,
 ) -> SearchState:
-    """At most `steps` steps, to what is asked or to the last digits."""
+    """Take at most `steps` steps, to the asked accuracy or to the last digits."""
     if asked is None:
         return search(state, sums, phi, sd, accuracy, steps, stop_early)
     for _ in range(steps):
@@ -165,8 +165,8 @@ def search_rest(
     asked: Asked | None,
     steps: int,
 ) -> SearchState:
-    """Continue for those medians alone that are not found yet, which after the first steps are few: each becomes a
-    segment of its own, of the values of one channel."""
+    """Continue for the remaining medians only, which are few after the first steps: each becomes a segment of its own,
+    with the values of one channel."""
     left = ~state.done
     number = torch.full(left.shape, -1, device=x.device)
     number[left] = torch.arange(int(left.sum()), device=x.device)
@@ -185,7 +185,7 @@ def search_rest(
 def _segment_sums(
     x: Tensor, phi: float | Tensor, batch: Tensor, floor: Tensor, unit: Tensor, reach: Tensor
 ) -> Callable[[Tensor], Sums]:
-    """`Sums` as a function of y: x (rows) or (rows, C), the others a row a segment."""
+    """`Sums` as a function of y: x (rows) or (rows, C), the others one row per segment."""
     segments = len(floor)
     floor, unit, reach = to_rows(floor, batch), to_rows(unit, batch), to_rows(reach, batch)
 

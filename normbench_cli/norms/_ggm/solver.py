@@ -1,7 +1,8 @@
 """The search for the generalized geometric median, for one channel or thousands at once: Newton inside a bracket.
 
 The caller supplies the sums over its data (`Sums`), so dense, compiled and segmented data share one search.  Tensors
-have one element a channel (`segmented.py`: a segment and channel) unless a shape is given.  Only `stop_early` waits.
+have one element per channel (`segmented.py`: per segment and channel) unless a shape is given.  Only `stop_early` waits
+for the device.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from torch import Tensor
 from normbench_cli.norms._batch.layout import per_channel
 from normbench_cli.norms._batch.reduce import materialize, sum_chunks
 
-REACH = 3e-4  # the longest last step, in standard deviations; the exact search measures `Sums.near` on the same length
+REACH = 3e-4  # the longest last step, in standard deviations; the exact search measures `Sums.near` over this length
 MAX_STEPS = 80  # bisection alone needs 40 for the last digit of float64
 TINY = 1e-30  # the smallest floor and unit: a channel without spread must not divide by zero
 
@@ -24,14 +25,14 @@ TINY = 1e-30  # the smallest floor and unit: a channel without spread must not d
 class Sums(NamedTuple):
     """Over a channel's data, with d = x - y and w = max(|d|, floor)^(phi-2)."""
 
-    score: Tensor  # sum d w: its sign tells on which side of y the median lies
+    score: Tensor  # sum d w: its sign shows on which side of y the median lies
     weight: Tensor  # sum w
     near: Tensor  # sum w min(1, reach / |d|): the part of the weight that may change within the reach
-    slope: Tensor | None = None  # the weight on average over a short distance; None: take the weight
+    slope: Tensor | None = None  # the weight averaged over a short distance; None: use the weight
 
 
 class SearchState(NamedTuple):
-    """Where the search stands."""
+    """The state of the search."""
 
     y: Tensor  # the current estimate
     low: Tensor  # the bracket: low <= mu <= high
@@ -68,7 +69,7 @@ class MedianResult(NamedTuple):
 
 
 def weights(distance: Tensor, phi: float | Tensor, unit: Tensor) -> Tensor:
-    """(distance / unit)^(phi-2), one power an element; for phi = 1.5 a reciprocal root, without the unit.
+    """(distance / unit)^(phi-2), one power per element; for phi = 1.5 a reciprocal square root, without the unit.
 
     Weights are only ever used relative to each other, so any unit will do; one of the size of the distances keeps the
     power from overflowing.
@@ -128,7 +129,8 @@ def search(
     steps: int,
     stop_early: bool = False,
 ) -> SearchState:
-    """At most `steps` steps.  `stop_early`: end when every channel is done, which a CPU can ask without waiting."""
+    """Take at most `steps` steps.  `stop_early`: stop when every channel is done, which a CPU can test without
+    waiting."""
     for _ in range(steps):
         if stop_early and bool(state.done.all()):
             break
@@ -163,7 +165,7 @@ def column_sums(
             d = data - y
             distance = torch.maximum(d.abs(), floor)
             w = weights(distance, power, unit)
-            # for phi = 1.5 the weight is the root of 1/|d|, which saves a division
+            # for phi = 1.5 the weight is the square root of 1/|d|, which saves a division
             fraction = w * w * reach if isinstance(power, float) and power == 1.5 else reach / distance
             return d * w, w, w * fraction.clamp_max_(1.0)
 
@@ -179,7 +181,7 @@ def is_ordinary(size: Tensor) -> Tensor:
 def power_of_four(size: Tensor) -> Tensor:
     """A factor 4^k that brings sizes far from 1 near to 1; exactly 1 for sizes in [2^-40, 2^40], zero, inf and nan.
 
-    Factors 4^k are exact, and so is the root of one: a search over scaled data takes the same steps to the last bit.
+    Scaling by 4^k and by its square root is exact: a search over scaled data takes the same steps to the last bit.
     """
     ordinary = is_ordinary(size)
     mantissa, exponent = torch.frexp(torch.where(ordinary, 1.0, size))
@@ -190,7 +192,7 @@ def power_of_four(size: Tensor) -> Tensor:
 
 
 class ColumnSolution(NamedTuple):
-    """What `solve_columns` finds, (C) each and in the units of the data."""
+    """Results of `solve_columns`, (C) each and in the units of the data."""
 
     state: SearchState
     mean: Tensor
@@ -208,9 +210,10 @@ def solve_columns(
     plain: bool,
     stop_early: bool,
 ) -> ColumnSolution:
-    """The whole job for a matrix x (values, C), with phi a number or (C): statistics, bracket and search.
+    """Solve a matrix x (values, C), with phi a number or (C): statistics, bracket and search.
 
-    Columns of extreme size are scaled first, so that no square over- or underflows and the floor stays above `TINY`.
+    Columns of extreme magnitude are scaled first, so that no square over- or underflows and the floor stays above
+    `TINY`.
     """
     low, high = x.amin(0), x.amax(0)
     size = torch.maximum(low.abs(), high.abs())

@@ -1,7 +1,7 @@
 """Solver statistics: how many iterations a layer's searches take and how exact their results are.
 
-A layer keeps five totals in one tensor on its device, so that nothing waits until somebody reads them.  The order of
-the five is known in this file alone: `SolverTotals` names them, `add_call` updates them, `SolverLayer` reads them.
+A layer keeps five totals in one tensor on its device, so that nothing waits for the device until they are read.  Only
+this file knows their order: `SolverTotals` names them, `add_call` updates them, `SolverLayer` reads them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 
 class SolverTotals(NamedTuple):
-    """Totals over the calls since the last reset, a scalar each."""
+    """Totals over the calls since the last reset, one scalar each."""
 
     calls: Tensor
     mean_iterations: Tensor  # the sum of the calls' means over channels
@@ -25,8 +25,8 @@ class SolverTotals(NamedTuple):
 def add_call(
     totals: Tensor, iterations: Tensor, converged: Tensor, error: Tensor, share: float | Tensor = 1.0
 ) -> Tensor:
-    """The totals (5) after one more call, whose iterations, convergence and error bounds are tensors of one shape, an
-    element for each median searched; share: of the call's medians that these are, where they come in parts."""
+    """The totals (5) after one more call, whose iterations, convergence and error bounds are tensors of one shape, one
+    element per median; share: the fraction of the call's medians that these are, if they come in parts."""
     old, dtype = SolverTotals(*totals.unbind()), totals.dtype
     new = SolverTotals(
         calls=old.calls + share,
@@ -39,14 +39,14 @@ def add_call(
 
 
 class SolverLayer(nn.Module):
-    """A layer that finds its center with a solver and keeps statistics about it; they are no part of the state."""
+    """A layer that finds its center with a solver and keeps statistics about it, which are not in the state dict."""
 
     record: Tensor
     largest_error: Tensor  # the largest error bound, in standard errors
 
     def __init__(self) -> None:
         super().__init__()
-        # named as in every checkpoint, which holds all buffers so that a run can be resumed within an epoch
+        # the name in existing checkpoints, which hold all buffers so that a run can be resumed within an epoch
         self.register_buffer("record", torch.zeros(len(SolverTotals._fields)), persistent=False)
         self.register_buffer("largest_error", torch.zeros(()), persistent=False)
 

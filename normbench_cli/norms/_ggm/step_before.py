@@ -1,4 +1,4 @@
-"""How many passes a search makes where nobody may ask whether it is done: as the steps before reported."""
+"""The number of search passes where testing for convergence would wait: chosen by the reports of previous steps."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from torch import Tensor
 
 from normbench_cli.norms._compile_policy import is_concrete
 
-MOST_BLIND_PASSES = 6  # on an accelerator, at first and after two steps in a row with a channel that is not certified
+MOST_BLIND_PASSES = 6  # on an accelerator, at first and after two steps in a row with an uncertified channel
 NOTHING_KNOWN = 2  # failures of a new layer
 
 
 class StepBefore:
-    """How many steps in a row ended with a channel that was not certified: the layer's buffer `failures`, as the host
-    knows it.
+    """The number of steps in a row that ended with an uncertified channel: a host copy of the layer's buffer
+    `failures`.
 
     The buffer is copied to the host without waiting.  Reading the copy waits only if the device is a whole step behind,
-    so that the number of passes depends on the data and never on timing.  A copy of a layer, or one whose training is
-    resumed, begins with the buffer.
+    so that the number of passes depends on the data and never on timing.  A copied layer, or one whose training is
+    resumed, starts from the buffer.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class StepBefore:
         return StepBefore, ()
 
     def report(self, failures: Tensor, certified: Tensor) -> None:
-        """Count this step in the buffer.  certified: all channels are, ()"""
+        """Count this step in the buffer.  certified: whether all channels are, ()"""
         failures.copy_(torch.where(certified, 0, failures + 1))
         self._copy(failures)
 
@@ -44,7 +44,7 @@ class StepBefore:
             self.copied.record()
 
     def passes(self, usual: int, failures: Tensor) -> int:
-        """Of the search in this step: one more after a step that was not certified, many after two."""
+        """Search passes for this step: one more after an uncertified step, many after two."""
         if self.on_host is None:
             self._copy(failures)
         if self.on_host is None:  # on meta every pass would only repeat the shapes of the first

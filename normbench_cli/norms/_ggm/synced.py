@@ -1,11 +1,11 @@
 """Normalization about the generalized geometric median of the values of all processes.
 
 The median is the global one: the sums of each pass over the data are added over the processes, so every process takes
-the same steps to the same last bit.  Communications a forward: one for the moments (and for phi above 2 the extremes),
-one a pass, one for sigma^2.  Backward: two.  After each pass it is asked whether all channels are done, on an
-accelerator too: to wait there costs less than a communication more.
+the same steps to the last bit.  Collectives per forward: one for the moments (and for phi above 2 the extremes), one
+per pass, one for sigma^2.  Backward: two.  Each pass is followed by a convergence test, on an accelerator too: waiting
+costs less than another collective.
 
-data: columns in working precision, this process's part of the batch, perhaps an empty one; all else is (C).
+data: columns in working precision, this process's part of the batch, possibly an empty one; all else is (C).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from normbench_cli.norms._ggm.solver import (
 
 
 class Center(NamedTuple):
-    """mu, differentiable in the data and phi; and where it was searched for, how."""
+    """mu, differentiable in the data and phi; and the outcome of the search, if there was one."""
 
     mu: Tensor
     offset: Tensor | None = None  # (mu - mean) / sd
@@ -51,7 +51,7 @@ class Center(NamedTuple):
 def center_over(
     processes: Processes, data: Tensor, phi: Tensor | None, start: Tensor, options: SolverOptions
 ) -> Center:
-    """phi: (C), or None where it is a constant of the options; start: the offset that the search begins with."""
+    """phi: (C), or None if it is a constant of the options; start: the offset from which the search starts."""
     if options.phi == 1.0:
         return Center(middle(data, processes))
     if options.phi == float("inf"):
@@ -64,8 +64,8 @@ def center_over(
 
 
 def problem_over(processes: Processes, data: Tensor, options: SolverOptions) -> tuple[Problem, Tensor]:
-    """The moments of all processes with the bracket of the median, and the number of values (C).  Added in float64, as
-    in `mean_over`."""
+    """The moments of all processes with the bracket of the median, and the number of values (C).  Sums are in float64,
+    as in `mean_over`."""
     axes = axes_of_channel(data)
     own_sum = data.sum(axes, dtype=torch.float64)
     count = torch.full_like(own_sum, values_per_channel(data))
@@ -90,7 +90,7 @@ def problem_over(processes: Processes, data: Tensor, options: SolverOptions) -> 
 def search_over(
     processes: Processes, data: Tensor, power: float | Tensor, start: Tensor, options: SolverOptions
 ) -> tuple[Problem, SearchState]:
-    """The errors are in standard deviations."""
+    """The state's errors are in standard deviations."""
     problem, count = problem_over(processes, data, options)
     accuracy, exact = ACCURACY[data.dtype], options.tol is None
     asked = what_is_asked(problem.mean, problem.sd, problem.floor, power, count, options.tol or 1.0)

@@ -31,11 +31,11 @@ def normalize_to_tolerance(
     step_before: StepBefore,
     failures: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """y, mu and sigma^2.
+    """Return y, mu and sigma^2.
 
-    x, y: (N, C, ...); phi: (C), or None where it is a constant of the options; mu, sigma^2: (C); buffers: updated
-    in place; options_as_text: the same options, for an operator; failures: (), of `step_before`, which it
-    changes.  Differentiable: y in x, weight, bias and phi.
+    x, y: (N, C, ...); phi: (C), or None if it is a constant of the options; mu, sigma^2: (C); buffers: updated in
+    place; options_as_text: the same options, for an operator; failures: (), updated by `step_before`.  y is
+    differentiable in x, weight, bias and phi.
     """
     tensors = x, weight, bias, phi
     if reads_without_sync(x):

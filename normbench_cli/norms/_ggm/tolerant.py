@@ -1,7 +1,7 @@
-"""The forward pass with a tolerance, with and without a test for convergence.
+"""The forward pass with a tolerance, with and without a convergence test.
 
-On a CPU asking costs nothing, and the search goes on until every channel is certified.  On an accelerator nobody asks:
-`step_before.py` says there how many passes are made.
+On a CPU the test costs nothing, and the search continues until every channel is certified.  On an accelerator there is
+no test: `step_before.py` sets the number of passes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from normbench_cli.norms._ggm.passes import (
 from normbench_cli.norms._ggm.solver import ACCURACY, SearchState
 from normbench_cli.norms._native import columns as native
 
-MOST_TESTS = 12  # before the channels that are left are solved alone
-FEW_CHANNELS = 16  # one in so many left: searching for them alone costs less than another pass over all data
+MOST_TESTS = 12  # before the remaining channels are solved alone
+FEW_CHANNELS = 16  # if one in this many is left, searching for them alone costs less than another pass over all data
 
 FORWARD = InductorKernel(forward_pass, SEARCHED_MATRIX)
 MORE = InductorKernel(more_passes, SEARCHED_MATRIX)
@@ -54,7 +54,7 @@ def forward_step(
     options: SolverOptions,
     dynamic_rows: bool,
 ) -> Step:
-    """offset, center: (mu - mean) / sd and mu of the batch before"""
+    """offset, center: (mu - mean) / sd and mu of the previous batch"""
     settled, *found = FORWARD(
         flat, weight, bias, phi, offset, center, solver_totals, options=options, dynamic_rows=dynamic_rows
     )
@@ -79,7 +79,7 @@ def scaled_again(
     channels: Tensor,
     dynamic_rows: bool,
 ) -> Tensor:
-    """y where the search went on: computed again for those channels alone, unless they are many."""
+    """Recompute y for the channels whose search continued, or for all if they are many."""
     if len(channels) * 4 > len(fit.mu):
         scaled: Tensor = SCALE(flat, fit.mu, fit.scale, weight, bias, dynamic_rows=dynamic_rows)
         return scaled
@@ -97,8 +97,8 @@ def scale_channels(
 def search_and_test(
     flat: Tensor, phi: Tensor | None, problem: Problem, state: SearchState, options: SolverOptions, dynamic_rows: bool
 ) -> tuple[SearchState, Fit]:
-    """Pass by pass for all channels while many are left or the data are few, then the last ones alone.  The errors are
-    in standard deviations.  Reads values, so for a CPU."""
+    """Search pass by pass, for all channels while many are left or the data is small, then for the rest alone.  Errors
+    are in standard deviations.  Reads values, so only on a CPU."""
     once = options._replace(steps=1)
     for _ in range(MOST_TESTS):
         left = int((~state.done).sum())
@@ -117,7 +117,7 @@ def search_and_test(
 def search_for_few(
     flat: Tensor, phi: Tensor | None, problem: Problem, state: SearchState, options: SolverOptions
 ) -> SearchState:
-    """Pass by pass over the data of those channels alone that are not certified."""
+    """Search pass by pass over the data of the uncertified channels only."""
     channels = (~state.done).nonzero()[:, 0]
     if not len(channels):
         return state
@@ -131,14 +131,14 @@ def search_for_few(
 
 
 def channel_by_channel(flat: Tensor, channels: Tensor) -> Tensor:
-    """Some channels as columns (1, channels, values): each lies in one piece, so its sums are fast."""
+    """Some channels as columns (1, channels, values): each is contiguous, so its sums are fast."""
     return flat.index_select(1, channels).transpose(0, 1).reshape(1, len(channels), -1)
 
 
 def solve_alone(
     flat: Tensor, phi: Tensor | None, state: SearchState, fit: Fit, channels: Tensor, options: SolverOptions
 ) -> tuple[SearchState, Fit]:
-    """Some channels solved in float64."""
+    """Solve some channels in float64."""
     power = options.phi if phi is None else phi[channels].double()
     assert power is not None
     accuracy = ACCURACY[state.y.dtype]
@@ -158,7 +158,7 @@ def compile_ahead(
     solver_totals: Tensor,
     options: SolverOptions,
 ) -> None:
-    """Compile the kernels that a search which goes on would use for a tensor like this one."""
+    """Compile the kernels that a continued search would use for a tensor like this one."""
     flat, dynamic_rows = to_columns(x), x.ndim == 2
     if native.computes(flat) or not reads_without_sync(flat):
         return

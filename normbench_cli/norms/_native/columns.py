@@ -1,7 +1,7 @@
 """The C++ kernels of `columns.cpp`, called with tensors: normalization about the median, forward and backward.
 
-To call a small layer takes as long as to compute it.  So the kernels read a tensor as it lies in memory, without views,
-and write the statistics of all channels into two tensors.
+For a small layer, the call takes as long as the computation.  So the kernels read tensors in their own memory layout,
+without views, and write the statistics of all channels into two tensors.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from normbench_cli.norms._compile_policy import reads_without_sync
 from normbench_cli.norms._native.library import library
 
 DTYPES = (torch.float32, torch.bfloat16)
-ROOT = 1.5  # the phi whose weights are roots
-FEWEST = 2**10  # elements; whoever tries a layer on a handful of numbers does not wait for a compiler
+ROOT = 1.5  # the phi whose weights are reciprocal square roots
+FEWEST = 2**10  # elements; so that trying a layer on a handful of numbers does not wait for a compiler
 
 
 class NativeStep(NamedTuple):
-    """What a forward pass finds."""
+    """Results of a forward pass."""
 
     y: Tensor  # as x
     fit: Tensor  # (6, C): mu, var, scale, offset, mean, floor, as in `kernels.Fit`
-    search: Tensor  # (3, C): error bounds in standard deviations, passes, and 1 where it is done
-    left: int  # how many channels are not done
-    passes: float  # of the search over all data
+    search: Tensor  # (3, C): error bounds in standard deviations, passes, and 1 where done
+    left: int  # number of channels not done
+    passes: float  # search passes over all data
 
 
 def computes(x: Tensor) -> bool:
-    """Whether the kernels are for such a tensor; a matter of its shape and dtype alone."""
+    """Whether the kernels support such a tensor; depends on its shape and dtype alone."""
     if not reads_without_sync(x) or x.dtype not in DTYPES or not x.numel():
         return False
     policy = os.environ.get("NORMBENCH_COMPILE")
@@ -73,7 +73,7 @@ def forward(
 def backward(
     grad: Tensor, x: Tensor, weight: Tensor | None, fit: Tensor, phi: Tensor | float, *, above_two: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """dx, dgamma, dbeta, and dphi where phi is learned; x, fit: of the forward pass."""
+    """dx, dgamma, dbeta, and dphi if phi is learned; x, fit: from the forward pass."""
     samples, channels, positions = shape_of(x)
     learned, dy = isinstance(phi, Tensor), like(grad, x)
     dx, dweight, dbias = torch.empty_like(x), torch.empty(channels), torch.empty(channels)
@@ -88,7 +88,7 @@ def backward(
 
 
 def dense(x: Tensor) -> Tensor:
-    """x, or a copy if the kernels could not read it as it lies."""
+    """x, or a contiguous copy if the kernels cannot read its memory layout."""
     return x if x.is_contiguous() or channels_are_last(x) else x.contiguous()
 
 
@@ -112,7 +112,7 @@ def loaded() -> ctypes.CDLL:
 
 
 def shape_of(x: Tensor) -> tuple[int, int, int]:
-    """Of columns in the kernels' sense: samples, channels, positions."""
+    """Samples, channels, positions, in the kernels' sense."""
     samples, channels, *others = x.shape
     positions = math.prod(others)
     return (samples, channels, positions) if x.is_contiguous() else (samples * positions, channels, 1)
@@ -141,7 +141,7 @@ def as_floats(*tensors: Tensor) -> list[Tensor]: ...
 @overload
 def as_floats(*tensors: Tensor | None) -> list[Tensor | None]: ...
 def as_floats(*tensors: Tensor | None) -> Sequence[Tensor | None]:
-    """As float32 and contiguous; the same tensors where they are."""
+    """The tensors as contiguous float32; unchanged if they already are."""
     return [t if t is None or is_plain(t) else t.float().contiguous() for t in tensors]
 
 
@@ -150,7 +150,7 @@ def is_plain(tensor: Tensor) -> bool:
 
 
 def array_of(tensors: Sequence[Tensor | None]) -> Any:
-    """Their addresses, as an array in C."""
+    """The tensors' addresses, as a C array."""
     return (ctypes.c_void_p * len(tensors))(*addresses(*tensors))
 
 

@@ -33,10 +33,10 @@ def normalize_graphs(
     solver_totals: Tensor,
     options: GraphOptions,
 ) -> Normalized | None:
-    """Differentiable: y (rows, C) in x, weight, bias, alpha and phi.  None where the kernels are not for such data, or
-    values have to be scaled first.
+    """Return y (rows, C), differentiable in x, weight, bias, alpha and phi.  None if the kernels do not support the
+    data, or values must be scaled first.
 
-    first: the row at which each graph begins, and the number of rows
+    first: the first row of each graph, and the number of rows
     """
     if not computes(x.detach()) or x.dtype != torch.float32:
         return None
@@ -84,7 +84,7 @@ def forward(
 
 
 class _Normalize(torch.autograd.Function):
-    """Saved for backward: x, the parameters, and five values a graph and feature."""
+    """Saved for backward: x, the parameters, and five values per graph and feature."""
 
     @staticmethod
     def forward(

@@ -1,6 +1,6 @@
-"""Compiles the C++ of this folder where a compiler is found, once on a machine, and loads it.
+"""Compiles the C++ of this folder, if there is a compiler, once per machine, and loads it.
 
-The library is named by a hash of all that it depends on: sources, compiler, flags and processor.
+The library is named by a hash of everything it depends on: sources, compiler, flags and processor.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FOR_THIS_MACHINE: tuple[list[str], ...] = (
     ["-march=native"],
     [],
 )  # the first that works
-SECONDS = 300  # for compiling, at most
+SECONDS = 300  # time limit for compiling
 
 
 def compiler() -> str | None:
@@ -36,7 +36,7 @@ def compiler() -> str | None:
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """The kernels; None where there is no compiler, or it fails."""
+    """The kernels; None if there is no compiler, or it fails."""
     loaded: list[ctypes.CDLL] = []
     command = compiler()
     if command is None or not fast_paths.passes(PATH, lambda: loaded.append(_load(command)), SLOWER):
@@ -64,7 +64,7 @@ def _load(command: str) -> ctypes.CDLL:
 
 
 def _compiled(command: str) -> Path:
-    """The library's file, made if there is none yet."""
+    """The library's file, compiled if it does not exist yet."""
     sources = sorted(Path(__file__).parent.glob("*.[ch]*"))
     facts = [*(path.read_bytes() for path in sources), command, version(command), FLAGS, FOR_THIS_MACHINE, processor()]
     name = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]

@@ -36,7 +36,7 @@ def run(
     eps: float,
     rows: list[Tensor],
 ) -> None:
-    """rows: mean, variance, scale, and the gradients of weight and bias; what a pass does not use may be anything."""
+    """rows: mean, variance, scale, and the gradients of weight and bias; those that a pass does not use are ignored."""
     given = as_floats(weight, bias)
     loaded().normbench_standardize(
         *shape_of(x),

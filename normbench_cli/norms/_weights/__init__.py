@@ -1,6 +1,6 @@
-"""What the norms of weights have in common: the filters of an operation's weight.
+"""What weight norms have in common: the filters of an operation's weight.
 
-A filter is the part of the weight that computes one output channel.  `filter_axis(op)` is the dimension that counts
+A filter is the part of the weight that computes one output channel.  `filter_axis(op)` is the dimension that indexes
 them: 0 in a linear layer (outputs, inputs) and a convolution (outputs, inputs / groups, kernel...), 1 in a transposed
 convolution (inputs, outputs, kernel...).  Lengths and means are taken over all other dimensions and keep them with size
 1, so they broadcast over the weight.

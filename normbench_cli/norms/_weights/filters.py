@@ -1,4 +1,4 @@
-"""The filters of an operation's weight: which dimension counts them, their lengths, their means."""
+"""Filters of an operation's weight: the dimension that indexes them, their lengths, their means."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from normbench_cli.operations import Operation
 
 
 def filter_axis(op: nn.Module) -> int:
-    """The dimension of the weight that counts the filters; a ValueError for anything that has no filters."""
+    """Return the dimension of the weight that indexes the filters; raise ValueError if there are none."""
     if not isinstance(op, Operation):
         raise ValueError(f"a norm of weights wraps a convolution or a linear layer, not {type(op).__name__}")
     if not isinstance(op, _ConvTransposeNd):

@@ -1,7 +1,7 @@
-"""The groups of a claim at their best: of the settings that each was run with, those that a metric chooses.
+"""Each group of a claim at its best: a metric selects among the settings that the group was run with.
 
-The choice is made for each suite and each value of the settings by which runs stay paired, on the mean over seeds; it
-must be made by a metric that the claim does not speak of, such as the validation accuracy.
+The selection is by the mean over seeds, separate for each suite and each value of the settings that runs stay paired
+by; it must use a metric other than the claim's, such as the validation accuracy.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from normbench_cli.store.metric_names import higher_is_better
 from normbench_cli.suites import Claim
 from normbench_cli.suites.read_claims import Settings
 
-STAY = ("suite", "act", "objective")  # what a choice is made for, unless the groups set it
+STAY = ("suite", "act", "objective")  # selection is separate for each, unless the groups set it
 
 
 def best_pairs(frame: pd.DataFrame, claim: Claim) -> tuple[pd.DataFrame, str]:
-    """Columns a and b, a row for each pair of equal seed and of the settings that stay; and the choice as text."""
+    """Return columns a and b, one row per pair of equal seed and `STAY` settings; and the selection as text."""
     stay = [name for name in STAY if name in frame.columns and not any(name in group for group in claim.groups)]
     chosen = [best_of(frame, group, stay, claim) for group in claim.groups]
     keys = [*stay, "seed"]
@@ -35,7 +35,7 @@ def best_pairs(frame: pd.DataFrame, claim: Claim) -> tuple[pd.DataFrame, str]:
 
 
 def best_of(frame: pd.DataFrame, group: Settings, stay: Sequence[str], claim: Claim) -> pd.DataFrame:
-    """The runs of a group with the settings that were best, for each value of what stays; of how many (`choices`)."""
+    """Return a group's runs at the best settings for each value of `stay`; `choices`: the number of candidates."""
     runs = accepts(frame, group)
     settings = [name for name in IDENTITY if name in runs.columns and name != "seed"]
     runs = runs.assign(settings=[str(tuple(row)) for row in runs[settings].itertuples(index=False)])
@@ -49,7 +49,7 @@ def best_of(frame: pd.DataFrame, group: Settings, stay: Sequence[str], claim: Cl
 
 
 def described(chosen: pd.DataFrame, frame: pd.DataFrame, stay: Sequence[str]) -> str:
-    """sigmoid popnorm init_gain=3, best of 5: of the settings that vary over all runs those that are not the usual."""
+    """sigmoid popnorm init_gain=3, best of 5: the varying settings that differ from their most frequent value."""
     names = [name for name in IDENTITY if name in frame.columns and name not in ("seed", *stay)]
     varying = [name for name in names if frame[name].nunique(dropna=False) > 1]
     usual = {name: frame[name].mode(dropna=False).iloc[0] for name in varying}

@@ -1,6 +1,6 @@
-"""The runs of suites as a long frame, with the settings that their cells have in the paper.
+"""The runs of suites as a long frame, with their cells' settings in the paper.
 
-At the scales short and smoke a run has other settings than the paper's; a claim speaks of the paper's.
+At the scales short and smoke a run's settings differ from the paper's; claims are about the paper's.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def claims_frame(
 ) -> pd.DataFrame:
     """Columns suite, the settings, run_id, metric, epoch and value.
 
-    epoch is nan for a run's last value, and the values of all epochs follow.  A run that diverged has nan as its last
-    value of every metric.
+    epoch is nan for a run's last value; the values of all epochs follow.  The last value of a diverged run is nan for
+    every metric.
     """
     settings = pd.DataFrame(settings_rows(suites, recorded), columns=["suite", "run_id", *IDENTITY], dtype=object)
     settings = settings.drop_duplicates(["suite", "run_id", *IDENTITY])

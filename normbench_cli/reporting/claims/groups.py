@@ -1,4 +1,4 @@
-"""Tests of groups of runs, by pairs of equal seed and settings."""
+"""Tests of groups of runs, paired by seed and settings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def bounded(frame: pd.DataFrame, claim: Claim, least: float, most: float) -> Jud
 
 
 def ratio(frame: pd.DataFrame, claim: Claim) -> Judgement:
-    """First over second group, above `least` and below `most`; its interval is that of the logarithm."""
+    """First over second group, above `least` and below `most`; the interval is computed on the logarithm."""
     found, chosen = pairs_of(frame, claim)
     found = found[(found["a"] > 0) & (found["b"] > 0)]
     if found.empty:
@@ -53,7 +53,7 @@ def ratio(frame: pd.DataFrame, claim: Claim) -> Judgement:
 
 
 def pairs_of(frame: pd.DataFrame, claim: Claim) -> tuple[pd.DataFrame, str]:
-    """The pairs of two groups, at equal settings or each at its best, and what was chosen then."""
+    """The pairs of two groups, at equal settings or each at its best, and the selection as text."""
     if not claim.best_by:
         return pairs(frame, *claim.groups), ""
     found, chosen = best_pairs(frame, claim)
@@ -61,7 +61,7 @@ def pairs_of(frame: pd.DataFrame, claim: Claim) -> tuple[pd.DataFrame, str]:
 
 
 def everywhere(frame: pd.DataFrame, claim: Claim) -> Judgement:
-    """The first group is above the second under all other settings, each compared by itself."""
+    """The first group is above the second for all other settings, each compared separately."""
     found = pairs(frame, *claim.groups)
     keys = block_of(frame, claim.groups, without=("seed",))
     parts = [part for _, part in found.groupby(keys)] if keys else [found] * (not found.empty)
@@ -91,8 +91,8 @@ def compared(frame: pd.DataFrame, groups: Iterable[Sequence[object]]) -> list[Co
 
 
 def all_above(comparisons: Iterable[Comparison]) -> Judgement:
-    """Holds if every difference is above zero.  It takes one below zero to refute that, so these are corrected for
-    their number (Holm)."""
+    """Holds if every difference is above zero.  A single one below zero refutes that, so those p-values are corrected
+    (Holm)."""
     found = list(comparisons)
     if not found:
         return nothing(NO_PAIRS)

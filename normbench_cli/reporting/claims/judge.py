@@ -36,6 +36,6 @@ def judge(claim: Claim, frame: pd.DataFrame) -> Judgement:
     if rows.empty:
         return nothing("no run")
     found = JUDGES[claim.test](rows, claim)
-    if claim.groups and rows["seed"].nunique() == 1:  # whether another seed gives the same is not known
+    if claim.groups and rows["seed"].nunique() == 1:  # another seed may give another result
         return replace(found, verdict="not enough evidence", test=f"{found.test}; one seed")
     return found

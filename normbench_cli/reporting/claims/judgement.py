@@ -1,4 +1,4 @@
-"""What is found out about a claim."""
+"""The verdict on a claim."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Judgement:
-    """test: what was computed, with the figures.  n: how many pairs, runs or groups it was computed from."""
+    """test: what was computed, with the numbers.  n: the number of pairs, runs or groups."""
 
     verdict: Verdict
     test: str
@@ -24,7 +24,7 @@ def nothing(why: str, n: int = 0) -> Judgement:
 
 
 def within(low: float, high: float, least: float, most: float) -> Verdict:
-    """What an interval says of a quantity that should lie between two bounds."""
+    """Return the verdict on a quantity that should lie between two bounds, from its interval."""
     if math.isnan(low) or math.isnan(high):
         return "not enough evidence"
     if low > least and high < most:

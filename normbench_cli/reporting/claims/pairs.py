@@ -10,7 +10,7 @@ import pandas as pd
 from normbench_cli.config import IDENTITY
 from normbench_cli.suites.read_claims import Settings
 
-BLOCK = ("act", "data", "model", "norm", "objective", "seed", "weight_decay")  # what may differ between runs of suites
+BLOCK = ("act", "data", "model", "norm", "objective", "seed", "weight_decay")  # may differ between runs of suites
 
 
 def accepts(frame: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -27,8 +27,8 @@ def block_of(frame: pd.DataFrame, groups: Sequence[Settings], without: Sequence[
 
 
 def pairs(frame: pd.DataFrame, first: Settings, second: Settings) -> pd.DataFrame:
-    """Columns a and b, a row for each pair, and the columns by which they are paired.  A pair of which one run diverged
-    is left out."""
+    """Columns a and b, one row per pair, and the columns that runs are paired by.  Pairs with a diverged run are
+    dropped."""
     block = block_of(frame, (first, second))
     both = [accepts(frame, group) for group in (first, second)]
     block += shared_settings(both[0], both[1], [name for name in IDENTITY if name not in {*block, *first, *second}])
@@ -41,8 +41,8 @@ def pairs(frame: pd.DataFrame, first: Settings, second: Settings) -> pd.DataFram
 
 
 def shared_settings(a: pd.DataFrame, b: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """The settings that vary and of which the groups have values in common: they say which runs belong together.  One
-    in which the groups differ altogether, such as the learning rate of a norm's own, cannot."""
+    """Settings that vary and have values in common between the groups; runs are paired by them.  A setting without
+    common values, such as a norm's own learning rate, cannot pair runs."""
     found = []
     for name in names:
         if name in a.columns and name in b.columns:

@@ -12,12 +12,12 @@ from normbench_cli.reporting.claims.judgement import LEVEL, Judgement, Verdict, 
 from normbench_cli.reporting.claims.pairs import block_of
 from normbench_cli.suites import Claim
 
-MOST = 0.9  # of all changes, for a curve that rises
-FEWEST_GROUPS = 5  # with fewer, no order of ranks is significant
+MOST = 0.9  # share of changes that must rise, by default
+FEWEST_GROUPS = 5  # with fewer, no rank correlation is significant
 
 
 def share(frame: pd.DataFrame, claim: Claim) -> Judgement:
-    """At least a share of the runs has a value from `least` to `most`; a run that diverged has not."""
+    """At least a share of the runs has a value from `least` to `most`; a diverged run does not."""
     values = frame["value"].to_numpy()
     if not len(values):
         return nothing("no run")
@@ -27,7 +27,7 @@ def share(frame: pd.DataFrame, claim: Claim) -> Judgement:
 
 
 def judged_share(hits: int, n: int, least: float, of: str) -> Judgement:
-    """Wilson's 95 % interval of a share against the least that is claimed."""
+    """Compare Wilson's 95 % interval of a share with the claimed minimum."""
     found = binomtest(hits, n).proportion_ci(0.95, method="wilson")
     text = f"{hits} of {n} {of}, 95 % interval {found.low:.0%} to {found.high:.0%}, claimed at least {least:.0%}"
     return Judgement(within(found.low, found.high, least, math.inf), text, n)
@@ -45,7 +45,7 @@ def monotone(frame: pd.DataFrame, claim: Claim) -> Judgement:
 
 
 def association(frame: pd.DataFrame, claim: Claim) -> Judgement:
-    """Over the groups of runs that differ in their seed only, the metric grows with the other one: rank correlation."""
+    """The metric grows with the other one over groups of runs that differ only in the seed: rank correlation."""
     keys = block_of(frame, (), without=("seed",))
     means = frame.pivot_table(index=keys, columns="metric", values="value", aggfunc="mean")
     if not {claim.metric, claim.other} <= set(means.columns):

@@ -1,7 +1,7 @@
 """`normbench compare`: two sides, each a run or the runs that a filter selects.
 
 `sides` finds the runs, `settings` what differs between them, `metrics` what they measured with a paired test, `figures`
-their curves and the ratios of profiles; `comparison` puts these together and `render` makes a document and JSON of it.
+their curves and the ratios of profiles; `comparison` combines these and `render` turns them into a document and JSON.
 """
 
 from __future__ import annotations

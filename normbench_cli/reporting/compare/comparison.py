@@ -1,4 +1,4 @@
-"""The comparison of two sides: everything that is shown of it."""
+"""The comparison of two sides, with everything that is shown."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from normbench_cli.store.queries import metrics_frame
 
 @dataclass(frozen=True)
 class CompareQuery:
-    """sides: each the id of a run or a filter; metrics: a few usual ones by default; curves: besides those of the
-    metrics; kind: train or profile, by default what both sides have."""
+    """sides: each a run id or a filter; metrics: by default the usual ones; curves: in addition to those of the
+    metrics; kind: train or profile, by default the one that both sides have."""
 
     sides: tuple[str, str]
     metrics: Sequence[str] = ()
@@ -39,7 +39,7 @@ class CompareQuery:
 
 @dataclass(frozen=True)
 class TwoSides:
-    """pairing: the settings in which pairs agree besides the seed; ratios: of profiles, as `profile_ratios` says."""
+    """pairing: the settings besides the seed that the runs of a pair share; ratios: from `profile_ratios`."""
 
     a: Side
     b: Side
@@ -84,7 +84,7 @@ def compare_in(store: Store, query: CompareQuery) -> TwoSides:
 
 
 def chosen_metrics(values: pd.DataFrame, asked: Sequence[str]) -> list[str]:
-    """The metrics asked for, otherwise the usual ones that are recorded, otherwise all."""
+    """Return the requested metrics, else the usual ones that are recorded, else all."""
     recorded = set(values["metric"])
     for name in asked:
         if name not in recorded:
@@ -95,7 +95,7 @@ def chosen_metrics(values: pd.DataFrame, asked: Sequence[str]) -> list[str]:
 
 
 def require_values(sides: tuple[Side, Side], values: pd.DataFrame, metrics: Sequence[str]) -> None:
-    """Each side has measured something, or diverged, which is a result."""
+    """Raise unless each side has measured something or diverged, which is also a result."""
     measured = set(values.loc[values["metric"].isin(metrics), "run_id"])
     for side in sides:
         if not measured & set(side.runs["id"]) and "diverged" not in side.statuses:

@@ -1,4 +1,4 @@
-"""Curves of two sides in one plot, and what one profile measured relative to another."""
+"""Curves of both sides in one plot, and step times of profiles relative to each other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from normbench_cli.store.queries import series, series_names
 
 
 def curve_figures(store: Store, sides: tuple[Side, Side], names: Iterable[str]) -> Iterator[Figure]:
-    """A figure for each of these metrics and raw series that has a curve on either side."""
+    """Yield a figure for each metric or raw series that has a curve on either side."""
     runs = pd.concat([side.finished.assign(group=label(side)) for side in sides], ignore_index=True)
     for name in names:
         found, unit = by_epoch(store, runs, name), "epoch"
@@ -34,10 +34,10 @@ def label(side: Side) -> str:
 
 
 def profile_ratios(store: Store, a: Side, b: Side) -> pd.DataFrame:
-    """Columns norm, reference, at, ratio, low, high, in_turns, runs: the step time of B relative to A, a row a place.
+    """Columns norm, reference, at, ratio, low, high, in_turns, runs: the step time of B relative to A.
 
-    in_turns: both were measured in one process, taking turns: the ratio is the median of the ratios of each round, with
-    a bootstrap interval.  Otherwise it is the ratio of medians, and a slower minute of the machine is part of it.
+    in_turns: both were measured interleaved in one process, so the ratio is the median of the per-round ratios, with a
+    bootstrap interval.  Otherwise it is the ratio of medians, which includes any drift of the machine.
     """
     rows: list[dict[str, Any]] = []
     together = dict(zip(a.finished["id"], sessions(store, a.finished["id"].tolist()), strict=True))
@@ -51,7 +51,7 @@ def profile_ratios(store: Store, a: Side, b: Side) -> pd.DataFrame:
 
 
 def ratios_of(store: Store, run_id: str, base_id: str, *, in_turns: bool) -> Iterator[dict[str, Any]]:
-    """A row a shape or model that both profiles measured."""
+    """Yield a row for each shape or model that both profiles measured."""
     for name in sorted({*series_names(store, run_id)} & {*series_names(store, base_id)}):
         metric, _, place = name.partition("@")
         own, base = (series(store, one, name).to_numpy("float64") for one in (run_id, base_id))

@@ -19,10 +19,10 @@ from normbench_cli.reporting.statistics.summary import Summary, summarize
 
 @dataclass(frozen=True)
 class MetricComparison:
-    """A metric on both sides; a side without it is None.
+    """A metric on both sides; None for a side without it.
 
-    difference: B minus A over the pairs, with the names of `statistics.Comparison`, ``diverged`` and ``unpaired`` as in
-    `statistics.GroupComparisons`, and ``p_holm``: the permutation test's p-value corrected over all metrics.
+    difference: B minus A over the pairs, with the fields of `statistics.Comparison`, ``diverged`` and ``unpaired`` as
+    in `statistics.GroupComparisons`, and ``p_holm``: the permutation test's p-value corrected over all metrics.
     """
 
     metric: str
@@ -32,7 +32,7 @@ class MetricComparison:
 
 
 def compare_metrics(a: Side, b: Side, values: pd.DataFrame, metrics: Sequence[str]) -> list[MetricComparison]:
-    """values: columns run_id, metric, value, the last of each run."""
+    """values: columns run_id, metric and value, the last value of each run."""
     pairing = pairing_settings(a, b)
     found = []
     for metric in metrics:
@@ -47,7 +47,7 @@ def compare_metrics(a: Side, b: Side, values: pd.DataFrame, metrics: Sequence[st
 
 
 def seeds_of(side: Side, value_of: Mapping[str, float], pairing: Sequence[str]) -> Mapping[Hashable, float]:
-    """The value of each seed, of a pair's settings; nan where the run diverged.  Several of one seed are averaged."""
+    """The value for each seed and its pairing settings, averaged over runs; nan where a run diverged."""
     runs = side.runs[side.runs["status"].isin(COMPARED)]
     rows = [
         ("", seed, value_of.get(run_id, math.nan) if status == "finished" else math.nan)

@@ -14,7 +14,7 @@ from normbench_cli.reporting.compare.sides import Side
 from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
 from normbench_cli.reporting.statistics.summary import Summary
 
-MOST_VALUES = 6  # of a setting that are written out
+MOST_VALUES = 6  # of a setting that are listed
 
 
 def to_document(made: TwoSides) -> Document:
@@ -48,7 +48,7 @@ def shortened(values: Sequence[str]) -> str:
 def metric_table(made: TwoSides) -> Table:
     columns = ["metric", "A", "B", "B - A", "95 % interval", "p (t)", "p (permutation)", "p (Holm)", "seeds needed"]
     rows = [metric_row(made, one) for one in made.metrics]
-    if len(made.metrics) == 1:  # Holm's correction of one test is none
+    if len(made.metrics) == 1:  # Holm's correction leaves a single test unchanged
         drop = columns.index("p (Holm)")
         columns, rows = columns[:drop] + columns[drop + 1 :], [row[:drop] + row[drop + 1 :] for row in rows]
     return Table("Metrics", columns, rows, list(metric_notes(made)))
@@ -98,7 +98,7 @@ def metric_notes(made: TwoSides) -> Iterator[str]:
 
 
 def limit_notes(metrics: Sequence[MetricComparison]) -> Iterator[str]:
-    """What n cannot support, with the metrics' names where it is not the same for all."""
+    """Yield what n is too small for, with the metrics' names unless it applies to all."""
     found: dict[str, list[str]] = {}
     for one in metrics:
         for limit in one.difference["limits"]:
@@ -129,7 +129,7 @@ def ratio_table(made: TwoSides) -> Table:
 
 
 def records(made: TwoSides) -> list[dict[str, Any]]:
-    """A row a metric, numbers as recorded."""
+    """Return one row per metric, numbers as recorded."""
     found = []
     for one in made.metrics:
         sides = {

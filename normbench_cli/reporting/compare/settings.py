@@ -1,4 +1,4 @@
-"""What differs between two sides: settings, and facts of code and machine."""
+"""What differs between two sides: settings, and facts about code and machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Difference:
 
 
 def differing_settings(a: Side, b: Side) -> list[Difference]:
-    """The settings whose values are not the same ones on both sides."""
+    """The settings whose values differ between the sides."""
     known = [name for name in (*FIELDS, *a.runs.columns) if name in a.runs and name in b.runs]
     names = [name for name in dict.fromkeys(known) if name in FIELDS]
     found = (Difference(name, values_of(a.runs[name]), values_of(b.runs[name])) for name in names)
@@ -33,7 +33,7 @@ def differing_settings(a: Side, b: Side) -> list[Difference]:
 
 
 def differing_facts(store: Store, a: Side, b: Side) -> list[Difference]:
-    """The facts of code and machine that are not the same ones on both sides, with dotted names."""
+    """The facts about code and machine that differ between the sides, with dotted names."""
     mine, theirs = (facts_of(store, side) for side in (a, b))
     found = (Difference(name, mine.get(name, ()), theirs.get(name, ())) for name in dict.fromkeys([*mine, *theirs]))
     return [one for one in found if one.a != one.b]
@@ -54,7 +54,7 @@ def flattened(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 
 def values_of(values: pd.Series | Sequence[Any]) -> tuple[str, ...]:
-    """Each value once, sorted: numbers by size, then text."""
+    """Return the unique values, sorted: numbers by size, then text."""
     found = {format_value(value): value for value in values}
     return tuple(sorted(found, key=lambda text: (isinstance(found[text], str), sortable(found[text]), text)))
 
@@ -64,9 +64,9 @@ def sortable(value: Any) -> float:
 
 
 def pairing_settings(a: Side, b: Side) -> list[str]:
-    """The settings that vary within a side and have values in common with the other: pairs agree in them.
+    """The settings that vary within a side and have values in common with the other: runs are paired by them.
 
-    A setting without a value in common is what is compared.
+    A setting without common values is what is being compared.
     """
     runs = [side.runs[side.runs["status"].isin(COMPARED)] for side in (a, b)]
     found = []

@@ -1,4 +1,4 @@
-"""Which runs are on either side: one by its id, or those that a filter selects."""
+"""The runs of each side: one by its id, or those that a filter selects."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from normbench_cli.store.filter import parse_filter
 from normbench_cli.store.queries import runs_frame
 
 KINDS = ("train", "profile")
-COMPARED = ("finished", "diverged")  # a diverged run has no value, and counts as a seed that was lost
+COMPARED = ("finished", "diverged")  # a diverged run has no value and counts as a lost seed
 RUN_ID = re.compile(r"\w+")  # a filter has an operator
 
 
 @dataclass(frozen=True)
 class Side:
-    """name: A or B; text: as it was asked for; runs: a row a run, in the form of `runs_frame`."""
+    """name: A or B; text: as given by the user; runs: one row per run, as from `runs_frame`."""
 
     name: str
     text: str
@@ -33,7 +33,7 @@ class Side:
 
     @property
     def statuses(self) -> dict[str, int]:
-        """How many runs have each status."""
+        """The number of runs with each status."""
         return {str(status): int(count) for status, count in self.runs["status"].value_counts().items()}
 
 
@@ -53,7 +53,7 @@ def find_sides(store: Store, texts: tuple[str, str], kind: str = "") -> tuple[Si
 
 
 def find_runs(store: Store, text: str) -> pd.DataFrame:
-    """The run with this id, or one run of each fingerprint that a filter selects."""
+    """Return the run with this id, or one run per fingerprint of those that match the filter."""
     if RUN_ID.fullmatch(text.strip()):
         wanted = store.find(text).id
         runs = runs_frame(store)

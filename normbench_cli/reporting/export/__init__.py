@@ -1,10 +1,10 @@
 """Recorded runs in the files of other tools: TensorBoard, Weights & Biases, MLflow.
 
-Each tool is a file here, which writes with the tool's own library, offline and without an account::
+Each tool has a module here that writes with the tool's own library, offline and without an account::
 
-    write_runs(runs, folder)     runs: `recorded.RecordedRun`, whatever the tool
+    write_runs(runs, folder)     runs: `recorded.RecordedRun`, for every tool
 
-A run keeps its id; exported again, it replaces what was there.  Curves by epoch have the epoch as their step, raw
+A run keeps its id; exporting it again replaces the earlier export.  Curves by epoch have the epoch as their step, raw
 series the training step; the latter are named ``steps/train/loss``, because a metric and a series may share a name.
 """
 
@@ -25,7 +25,7 @@ TOOLS = ("tensorboard", "wandb", "mlflow")  # the names of the modules here, of 
 
 
 def require(tool: str) -> None:
-    """Refuse an unknown tool, or one whose library is not installed."""
+    """Raise for an unknown tool, or one whose library is not installed."""
     if tool not in TOOLS:
         raise UsageError(f"--to {tool} is not a tool that reports can be written for", suggest(tool, list(TOOLS)))
     if find_spec(tool) is None:
@@ -34,7 +34,7 @@ def require(tool: str) -> None:
 
 
 def export_runs(run_ids: Sequence[str], tool: str, folder: Path, db: str | None = None) -> int:
-    """Write these runs of a database for a tool; how many."""
+    """Write these runs of a database for a tool; return their number."""
     require(tool)
     paths.ensure_writable(folder, "--to")
     with Store.open(db, write=False) as store:

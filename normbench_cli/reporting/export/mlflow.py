@@ -1,7 +1,7 @@
 """An SQLite database for MLflow: ``mlflow ui --backend-store-uri sqlite:///FOLDER/mlflow.db``.
 
-Settings are parameters, facts of code and machine are tags.  MLflow does not allow all signs in a metric's name: those
-that it refuses become underscores.
+Settings are parameters, facts about code and machine are tags.  Characters that MLflow refuses in a metric's name
+become underscores.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from normbench_cli.reporting.export.recorded import RecordedRun, Value
 
-# read when mlflow is imported: it would ask a server, and tell of each table that it makes
+# read when mlflow is imported: it would contact a server, and log each table that it creates
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
 
@@ -23,10 +23,10 @@ import mlflow
 from mlflow.entities import Metric, Param, RunTag
 
 EXPERIMENT = "normbench"
-RUN = "normbench.run"  # the tag with our id: MLflow's ids are its own
+RUN = "normbench.run"  # the tag with our run id: MLflow assigns its own ids
 REFUSED = re.compile(r"[^\w\-. /:]")
 STATUSES = {"finished": "FINISHED", "running": "RUNNING", "interrupted": "KILLED"}  # any other one is FAILED
-MOST_METRICS, MOST_PARAMS, MOST_LETTERS = 1000, 100, 5000  # of one call, of one value
+MOST_METRICS, MOST_PARAMS, MOST_LETTERS = 1000, 100, 5000  # per call, and per value
 
 
 def write_runs(runs: Iterable[RecordedRun], folder: Path) -> None:

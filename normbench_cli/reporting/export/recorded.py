@@ -1,4 +1,4 @@
-"""What is recorded of a run, in the form that all tools take."""
+"""A recorded run, in the form that all tools use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from normbench_cli.store.metric_names import MetricName
 from normbench_cli.store.queries import series, series_names
 from normbench_cli.store.schema import Metric, Run
 
-STEPS = "steps/"  # begins the name of a raw series
+STEPS = "steps/"  # prefix of a raw series' name
 
 
 class Value(NamedTuple):
@@ -28,9 +28,9 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """id, status, tag, note; settings and facts of code and machine as texts and numbers; command: that started it.
+    """id, status, tag, note; settings and facts about code and machine as text and numbers; command: what started it.
 
-    by_epoch: the curves; final: the last value of every metric; series: raw values, a value a step.
+    by_epoch: the curves; final: the last value of every metric; series: raw values, one per step.
     started, ended: seconds since 1970.
     """
 
@@ -49,7 +49,7 @@ class RecordedRun:
 
     @property
     def name(self) -> str:
-        """The settings that people look for, and the id."""
+        """The main settings and the id."""
         words = [str(self.settings[name]) for name in ("norm", "act", "model", "data") if self.settings.get(name)]
         seed = self.settings.get("seed")
         return " ".join([*words, *([f"seed {seed}"] if seed is not None else []), self.id])
@@ -61,17 +61,17 @@ class RecordedRun:
         return [Value(name, last, value, self.ended) for name, value in self.final.items() if name not in curves]
 
     def by_step(self) -> Iterator[Value]:
-        """The values of all raw series, at the step that they were measured in, counted from 1."""
+        """The values of all raw series, at the step in which they were measured, counted from 1."""
         length = max((int(values.index[-1]) + 1 for values in self.series.values()), default=1)
         pace = (self.ended - self.started) / length
         for name, values in self.series.items():
             for step, value in values.items():
                 at = int(str(step)) + 1
-                yield Value(STEPS + name, at, float(value), self.started + at * pace)  # times between the run's ends
+                yield Value(STEPS + name, at, float(value), self.started + at * pace)  # interpolated in time
 
 
 def read_runs(store: Store, run_ids: Sequence[str]) -> Iterator[RecordedRun]:
-    """The runs one after the other: a large database does not have to fit into memory."""
+    """Yield the runs one by one: a large database need not fit into memory."""
     for run_id in run_ids:
         yield read_run(store, store.find(run_id))
 
@@ -108,7 +108,7 @@ def ended(run: Run) -> datetime:
 
 
 def flattened(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Nested values with dotted names; what is neither a number nor text is text."""
+    """Flatten nested values to dotted names; anything but numbers and text is formatted as text."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from flattened(value, f"{prefix}{name}.")

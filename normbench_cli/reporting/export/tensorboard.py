@@ -1,4 +1,4 @@
-"""Event files for TensorBoard: ``tensorboard --logdir FOLDER``.  A folder a run, named by its id.
+"""Event files for TensorBoard: ``tensorboard --logdir FOLDER``.  One folder per run, named by its id.
 
 Scalars by epoch and by step; settings, final metrics and status in the HPARAMS tab.
 """
@@ -43,7 +43,7 @@ def scalar(value: Value) -> Summary:
 
 
 def session_end(run: RecordedRun) -> Summary:
-    """The status, as the HPARAMS tab reads it.  The library makes this message only where TensorFlow is installed."""
+    """The status, as the HPARAMS tab reads it.  The library creates this message only if TensorFlow is installed."""
     ended = SessionEndInfo(status=STATUSES.get(run.status, api_pb2.STATUS_FAILURE), end_time_secs=run.ended)
     described = metadata.create_summary_metadata(HParamsPluginData(session_end_info=ended))
     tag = metadata.SESSION_END_INFO_TAG

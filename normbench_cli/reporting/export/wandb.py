@@ -1,4 +1,4 @@
-"""Offline runs for Weights & Biases, which ``wandb sync FOLDER/wandb/offline-run-*`` uploads, if one wants that.
+"""Offline runs for Weights & Biases, which ``wandb sync FOLDER/wandb/offline-run-*`` can upload.
 
 Settings are the config, final metrics the summary.  Curves have the axis ``epoch``, raw series the axis ``step``.
 """
@@ -31,7 +31,7 @@ def write_runs(runs: Iterable[RecordedRun], folder: Path) -> None:
 
 @contextmanager
 def nothing_elsewhere(folder: Path) -> Iterator[None]:
-    """Have wandb write its settings, caches and logs into the folder, too, and ask no server."""
+    """Have wandb write its settings, caches and logs into the folder too, and contact no server."""
     before = {name: os.environ.get(name) for name in (*PLACES, "WANDB_MODE", "WANDB_SILENT")}
     os.environ.update({name: str(folder.resolve()) for name in PLACES}, WANDB_MODE="offline", WANDB_SILENT="true")
     try:

@@ -58,7 +58,7 @@ def points_by(store: Store, selection: Selection, name: str, by: str) -> pd.Data
 
 
 def at_seconds(store: Store, runs: pd.DataFrame, points: pd.DataFrame) -> pd.DataFrame:
-    """The points at the mean time that the runs of their group had trained at the end of the epoch."""
+    """The points at their group's mean training time at the end of the epoch, instead of at the epoch."""
     times = pd.concat([epoch_ends(store, run.id).assign(group=run.group) for run in runs.itertuples()])
     if times.empty:
         raise NothingMeasured(f"no finished run has recorded the time of its steps ({TIME})", "leave out by=seconds")

@@ -1,4 +1,4 @@
-"""What the figures of all kinds share: names of groups, runs that have no part in a mean, values of a metric."""
+"""Shared by all kinds of figures: names of groups, runs left out of a mean, values of a metric."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USUAL = ("test/accuracy", "validation/accuracy@curve_best", "train/loss")
 
 
 def labels_of(selection: Selection, without: Sequence[str] = ()) -> dict[int, str]:
-    """The name of each group: the settings that tell the groups apart."""
+    """The name of each group: the settings that distinguish the groups."""
     shown = [name for name in selection.shown if name not in without]
     return {int(group): label(row, shown) for group, row in selection.groups.iterrows()}
 
@@ -36,7 +36,7 @@ def unfinished(selection: Selection, without: Sequence[str] = ()) -> dict[str, s
 
 
 def group_options(selection: Selection, without: Sequence[str] = ()) -> dict[str, Any]:
-    """The options of a figure that say which groups there are, and which runs have no part in it."""
+    """The options of a figure that list its groups, and the runs that are left out."""
     groups = list(dict.fromkeys(labels_of(selection, without).values()))
     return {"groups": groups, "unfinished": unfinished(selection, without)}
 
@@ -65,7 +65,7 @@ def summarized(values: pd.DataFrame, keys: Sequence[str], value: str = "value") 
 def usual_metric(
     store: Store, selection: Selection, metrics: Sequence[str], preferred: Sequence[str] = USUAL
 ) -> list[str]:
-    """The metrics that are asked for, or the first of the usual ones that is recorded."""
+    """The requested metrics, or the first of the usual ones that is recorded."""
     if metrics:
         return list(metrics)
     recorded = set(metrics_frame(store, selection.finished["id"].tolist(), preferred)["metric"])

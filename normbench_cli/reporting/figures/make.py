@@ -29,5 +29,5 @@ MAKE: dict[str, Callable[[Store, Selection, PlotQuery], Iterator[Figure]]] = {
 
 
 def make_figures(store: Store, selection: Selection, plots: Iterable[PlotQuery]) -> list[Figure]:
-    """The figures of each plot that is asked for, one for each of its metrics."""
+    """The figures of each requested plot, one per metric."""
     return [figure for plot in plots for figure in MAKE[plot.kind](store, selection, plot)]

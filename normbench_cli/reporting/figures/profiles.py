@@ -1,4 +1,4 @@
-"""Figures of ratios: what a profile measured relative to a reference, from the raw samples of its rounds."""
+"""Figures of ratios: step times relative to a reference, from the raw samples of a profile's rounds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def make_ratios(store: Store, selection: Selection, plot: PlotQuery) -> Iterator
 
 
 def sessions(store: Store, run_ids: Sequence[str]) -> list[tuple[Any, ...]]:
-    """The process of each run and its model: rounds can be compared within one, where contenders took turns."""
+    """The process, model and data of each run: rounds are comparable if these agree, as the norms were interleaved."""
     query = select(Run.id, Run.host, Run.pid, Run.process_started, Run.model, Run.act, Run.data)
     with store.reading() as session:
         found = {row[0]: tuple(row[1:]) for row in session.execute(query.where(Run.kind == "profile"))}
@@ -53,9 +53,9 @@ def sessions(store: Store, run_ids: Sequence[str]) -> list[tuple[Any, ...]]:
 
 
 def place_ratios(store: Store, run_id: str, reference_ids: Sequence[str], group: str) -> Iterator[dict[str, Any]]:
-    """A row a shape or model that the run and one of the references measured in as many rounds.
+    """Yield a row for each shape or model that the run and a reference measured in equally many rounds.
 
-    A sweep has a reference for each value.
+    A sweep has one reference per value.
     """
     of_reference = {name: one for one in reversed(reference_ids) for name in series_names(store, one)}
     for name in series_names(store, run_id):
@@ -75,10 +75,10 @@ def place_ratios(store: Store, run_id: str, reference_ids: Sequence[str], group:
 
 
 def paired_ratio(own: np.ndarray, base: np.ndarray, seed: int = 0) -> tuple[float, float, float]:
-    """The median of the ratios of each round, with its 95 % interval: that of the bootstrap, and never narrower than
-    that of a sign test, as the profile itself said.
+    """The median of the per-round ratios with its 95 % interval: the bootstrap's, but never narrower than a sign
+    test's, as in the profile's own output.
 
-    Round by round, because what slows down the machine slows down both of a round.
+    Ratios are taken per round, because what slows down the machine slows down both runs of a round.
     """
     ratios = np.sort(own / base)
     medians = np.median(np.random.default_rng(seed).choice(ratios, (BOOTSTRAPS, len(ratios))), axis=1)
@@ -92,11 +92,11 @@ def paired_ratio(own: np.ndarray, base: np.ndarray, seed: int = 0) -> tuple[floa
 
 
 def rounds_beyond(rounds: int) -> int:
-    """How many ratios a sign test leaves outside on each side: the largest k for which k or fewer heads in so many
-    throws of a coin have a probability of 2.5 % at most."""
+    """How many ratios a sign test leaves outside on each side: the largest k for which at most k heads in `rounds` coin
+    tosses have a probability of at most 2.5 %."""
     cases = so_many_or_fewer = 1
     count = 0
-    while 40 * so_many_or_fewer <= 2**rounds:  # in integers, which have no largest one
+    while 40 * so_many_or_fewer <= 2**rounds:  # in integers, which do not overflow
         count += 1
         cases = cases * (rounds - count + 1) // count
         so_many_or_fewer += cases

@@ -1,4 +1,4 @@
-"""Which plot is asked for: a kind, and what it shows."""
+"""The requested plot: its kind, and what it shows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import split_spec, suggest
 
-OPTIONS = {  # of each kind: the options it takes
+OPTIONS = {  # kind -> the options it takes
     "curve": ("by",),
     "pareto": ("cost",),
     "strength": ("by",),
@@ -26,9 +26,9 @@ class PlotQuery:
     """A kind of plot with options and the metrics it shows, by default the usual ones for it.
 
     The options, as in ``curve:by=seconds`` or ``pareto:cost=saved_activation_bytes``:
-    by, of a curve: epoch, step or seconds; of a strength: batch_size or another setting that is a number, otherwise
-    the strength of the condition in the metric's name.  cost: a metric.  reference: a norm.  across: the setting whose
-    values are the data sets of a ranking.  part: a setting whose values have bars of their own.
+    by, of a curve: epoch, step or seconds; of a strength: batch_size or another numeric setting, by default the
+    strength of the condition in the metric's name.  cost: a metric.  reference: a norm.  across: the setting whose
+    values are the data sets of a ranking.  part: a setting whose values get separate bars.
     """
 
     kind: str
@@ -39,7 +39,7 @@ class PlotQuery:
 def parse_plot(text: str, metrics: Sequence[str] = ()) -> PlotQuery:
     """``curve:by=step`` -> its kind and options, checked."""
     kind, options = split_spec(text)
-    if kind not in OPTIONS:  # the other kinds are drawn by what measures them
+    if kind not in OPTIONS:  # the other kinds are drawn by the commands that measure them
         raise UsageError(f"--plot {kind} is not a kind of plot", suggest(kind, list(OPTIONS)))
     for name in options:
         if name not in OPTIONS[kind]:

@@ -1,4 +1,4 @@
-"""Figures of a score of each group: as bars, and against what the group costs."""
+"""Figures of a score of each group: as bars, and against the group's cost."""
 
 from __future__ import annotations
 

@@ -22,7 +22,8 @@ from normbench_cli.store.queries import metrics_frame
 
 
 def make_strengths(store: Store, selection: Selection, plot: PlotQuery) -> Iterator[Figure]:
-    """By a setting if one is named, or else by the strength of each attack that the runs were scored under."""
+    """Yield figures by a setting if one is named, else by the strength of each attack that the runs were scored
+    under."""
     setting = plot.options.get("by", "")
     if setting and setting not in FIELDS:
         raise UsageError(f"--plot strength:by={setting}: there is no such setting", suggest(setting, list(FIELDS)))
@@ -36,7 +37,7 @@ def make_strengths(store: Store, selection: Selection, plot: PlotQuery) -> Itera
 
 
 def by_setting(store: Store, selection: Selection, metric: str, setting: str) -> pd.DataFrame:
-    """Groups by all other settings that vary; those are the columns that tell the groups apart."""
+    """Group by all other settings that vary: the columns that distinguish the groups."""
     values = values_of(store, selection, metric)
     at = pd.to_numeric(values[setting], errors="coerce")
     if at.isna().all():
@@ -61,7 +62,7 @@ def by_disturbance(store: Store, selection: Selection, metric: str) -> pd.DataFr
 
 
 def disturbed(store: Store, selection: Selection, metrics: Sequence[str]) -> list[str]:
-    """The metrics that are asked for, or the accuracy under each attack that was recorded."""
+    """The requested metrics, or the accuracy under each recorded attack."""
     if metrics:
         return list(metrics)
     recorded = map(parse_metric, sorted(set(metrics_frame(store, selection.finished["id"].tolist())["metric"])))

@@ -1,4 +1,4 @@
-"""A document as a page: the template filled with blocks, the look and the script."""
+"""A document as a page: the template filled with blocks, style and script."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def resource(name: str) -> str:
 
 
 def source_hash(script: str) -> str:
-    """What a Content-Security-Policy knows a script by."""
+    """The hash by which a Content-Security-Policy allows a script."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def palette(*, dark: bool) -> str:
-    """The colors of the plots as CSS variables, so that plots follow the page from light to dark."""
+    """The colors of the plots as CSS variables, so that plots follow the page's light or dark mode."""
     groups = COLORS_ON_DARK if dark else COLORS
     named = {name: ON_DARK[color] if dark else color for color, name in NAMES.items()}
     named |= {f"group-{number}": color for number, color in enumerate(groups)}

@@ -1,4 +1,4 @@
-"""A plot inside a page: matplotlib's SVG in the page's colors, with a mark for every value that a reader can reach."""
+"""A plot inside a page: matplotlib's SVG in the page's colors, with a focusable mark for every value."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from normbench_cli.reporting.plots.style import AXIS, COLORS, GRID, INK, PAPER
 VARIABLES = {INK: "ink", AXIS: "axis", GRID: "grid", PAPER: "paper"} | {
     color: f"group-{number}" for number, color in enumerate(COLORS)
 }
-APART = 1.5  # points on paper: a mark that is nearer to the one before it would be hidden by it
+APART = 1.5  # points: a mark that is closer to the previous one would be hidden by it
 
 
 def figure_html(figure: Figure, name: str) -> str:
-    """The plot, its notes, and what a screen reader says of it."""
+    """The plot, its notes, and its text for screen readers."""
     drawing = drawing_of(figure)
     svg = page_svg(to_svg(drawing.plot), f"{name}-")
     label = f"{figure.title}. {len(drawing.marks)} values; the arrow keys go from one to the next."
@@ -33,11 +33,11 @@ def figure_html(figure: Figure, name: str) -> str:
 
 
 def page_svg(svg: str, prefix: str) -> str:
-    """An SVG document as an element of a page: no head, names of its own, the page's colors and size."""
+    """An SVG document as an element of a page: no head, unique ids, the page's colors and size."""
     svg = svg[svg.index("<svg") :].strip()
     for part in (r"<metadata>.*?</metadata>", r"<defs>\s*<style.*?</style>\s*</defs>", r"<!--.*?-->"):
         svg = re.sub(part, "", svg, flags=re.DOTALL)
-    for size in ("width", "height"):  # the page decides; viewBox keeps the proportions
+    for size in ("width", "height"):  # the page sets them; viewBox keeps the proportions
         svg = re.sub(rf'(<svg[^>]*?) {size}="[^"]*"', r"\1", svg, count=1)
     return re.sub(r"<[^<>]+>", lambda tag: page_tag(tag[0], prefix), svg)  # tags only, never the text between them
 
@@ -52,7 +52,7 @@ def page_tag(tag: str, prefix: str) -> str:
 
 
 def places(drawing: Drawing) -> Iterator[tuple[Mark, float, float]]:
-    """The marks with their places in the SVG just written, without those that cover the one before in their group."""
+    """The marks with their positions in the SVG, without those that cover the previous one of their group."""
     height = float(drawing.plot.bbox.height)
     last: dict[str, tuple[float, float]] = {}
     for mark in drawing.marks:

@@ -1,4 +1,4 @@
-"""The details of the runs, as small as they can be: what runs share is in the page once."""
+"""The details of the runs in compact form: what runs share is in the page once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ SHARED = ("environment", "settings")  # parts that many runs have in common
 
 
 def runs_data(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """``{"shared": [...], "runs": {id: {...}}}``; the parts of a run that others may share are numbers of `shared`."""
+    """``{"shared": [...], "runs": {id: {...}}}``; the parts of a run that others may share are indices into
+    `shared`."""
     shared: dict[str, int] = {}
     kept = {run_id: slim(details, shared) for run_id, details in runs.items()}
     return {"shared": [json.loads(text) for text in shared], "runs": kept}
 
 
 def slim(details: Mapping[str, Any], shared: dict[str, int]) -> dict[str, Any]:
-    """Each setting and fact that is a pair of name and value is stored once."""
+    """Store each name and value of a setting or fact once."""
     found: dict[str, Any] = {}
     for part, value in details.items():
         value = json_value(value)

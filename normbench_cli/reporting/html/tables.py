@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from normbench_cli.reporting.document import Cell, Table
 from normbench_cli.reporting.html.text import escape
 
-FILTERED_FROM = 4  # rows; a shorter table is seen at a glance
+FILTERED_FROM = 4  # rows; a shorter table needs no filter
 
 
 def table_html(table: Table, name: str) -> str:
-    """The table under its title, with a field that filters its rows, and its notes."""
+    """The table with its title, a field that filters its rows, and its notes."""
     rows = "\n".join(row_html(row) for row in table.rows)
     heads = "".join(head_html(column) for column in table.columns)
     return (

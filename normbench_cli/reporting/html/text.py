@@ -16,24 +16,24 @@ def escape(text: object) -> str:
 
 
 def without_control_characters(text: str) -> str:
-    """The text without what HTML does not allow: control characters, and halves of surrogate pairs."""
+    """Replace what HTML does not allow: control characters and lone surrogates."""
     allowed = (char if char.isprintable() or char in "\n\t" or ord(char) > 0x9F else "\ufffd" for char in text)
     return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in allowed)
 
 
 def to_json(value: Any) -> str:
-    """JSON that cannot end the script element it stands in, nor begin a comment."""
+    """JSON that can neither end the enclosing script element nor begin a comment."""
     text = json.dumps(json_value(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def json_value(value: Any) -> Any:
-    """The value in JSON's own types; numbers that JSON does not have become text."""
+    """The value in JSON's own types; numbers that JSON lacks become text."""
     if isinstance(value, Mapping):
         return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [json_value(item) for item in value]
-    if hasattr(value, "item"):  # a scalar of numpy
+    if hasattr(value, "item"):  # a NumPy scalar
         value = value.item()
     if isinstance(value, date):
         return value.isoformat()

@@ -1,21 +1,21 @@
 """Figures of a report as plots: SVG, PNG, and the numbers they show as CSV.
 
-A `document.Figure` has points, one row a point, and a kind.  Each kind is a file of this package, which says what
-columns its points need and what options it takes:
+A `document.Figure` has points, one row per point, and a kind.  Each kind is a module of this package, which lists
+the columns that its points need and the options that it takes:
 
     curve                 a measurement over epochs, steps or seconds, with a band over the seeds
     pareto                accuracy against cost, with the Pareto front
     strength              accuracy against an attack's epsilon, a corruption's severity or the batch size
-    ratios                what a profile measured, relative to a reference, with intervals
-    critical_difference   mean ranks over data sets, and which of them a test cannot tell apart
+    ratios                profiled times relative to a reference, with intervals
+    critical_difference   mean ranks over data sets, and which of them do not differ significantly
     trend                 a measurement from night to night
     bars                  a measurement of each group
-    sensitivity           the score of a tuning's trials against a setting
+    sensitivity           the scores of tuning trials against a setting
     expected_best         the best score that a number of trials is expected to find
     survival              the share of runs that have reached a score, by steps or seconds
     convergence           the error of a solver against passes over the data
 
-Plots have the width of one column of a paper and colors that color-blind readers can tell apart.
+Plots have the width of one column of a paper and colors that color-blind readers can distinguish.
 matplotlib loads with the first plot.
 """
 
@@ -45,7 +45,7 @@ def draw(figure: Figure) -> matplotlib.figure.Figure:
 
 
 def drawing_of(figure: Figure) -> Drawing:
-    """The plot of a figure, with the place and the text of every value in it."""
+    """The plot of a figure, with the position and the text of every value in it."""
     from normbench_cli.reporting.plots.kinds import draw_kind
 
     return draw_kind(figure)

@@ -1,4 +1,4 @@
-"""Axes: whole numbers where only those exist, logarithmic where values span magnitudes."""
+"""Axes: integers for counted units, logarithmic if values span magnitudes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-WHOLE = ("epoch", "step", "iteration")  # units that are counted
+WHOLE = ("epoch", "step", "iteration")  # counted units
 SPAN = 50  # positive values that differ by this factor are drawn on a logarithmic axis
 Side = Literal["x", "y"]
 BETWEEN = (
     (12, (1.0, 1.5, 2.0, 3.0, 5.0)),
     (120, (1.0, 2.0, 5.0)),
-)  # ticks of a decade, where the axis spans a factor of so much
+)  # largest ratio of the axis limits, and the ticks per decade up to it
 
 
 def set_counted(axes: Axes, unit: str) -> None:
-    """An x axis with ticks at whole numbers if the unit is counted."""
+    """Put the x axis' ticks at whole numbers if the unit is counted."""
     low, high = axes.dataLim.intervalx
     if low == high:
         axes.set_xlim(low - 1, high + 1)
@@ -34,7 +34,7 @@ def spans_magnitudes(values: pd.Series, factor: float = SPAN) -> bool:
 
 
 def set_logarithmic(axes: Axes, side: Side) -> None:
-    """A logarithmic axis with plain numbers: the powers of ten, and some between if there are few of those."""
+    """Make an axis logarithmic, with plain numbers: powers of ten, and some between if there are few."""
     (axes.set_xscale if side == "x" else axes.set_yscale)("log")
     low, high = axes.get_xlim() if side == "x" else axes.get_ylim()
     axis = axes.xaxis if side == "x" else axes.yaxis
@@ -45,7 +45,7 @@ def set_logarithmic(axes: Axes, side: Side) -> None:
 
 
 def set_observed(axes: Axes, values: Sequence[float]) -> None:
-    """Ticks at the values that were measured, evenly spaced in their logarithm where each doubles the one before."""
+    """Put ticks at the measured values, on a base-2 logarithmic axis if they span a factor of 4 or more."""
     ticks = sorted(set(values))
     if len(ticks) > 1 and ticks[0] > 0 and ticks[-1] >= 4 * ticks[0]:
         axes.set_xscale("log", base=2)
@@ -56,6 +56,6 @@ def set_observed(axes: Axes, values: Sequence[float]) -> None:
 
 
 def lower_edge(means: pd.Series, lows: pd.Series) -> float | None:
-    """Where a logarithmic axis begins if a band reaches down to zero or almost, otherwise None."""
+    """The lower limit of a logarithmic axis if a band reaches (almost) down to zero, otherwise None."""
     floor = float(means.min()) / 4
     return floor if (lows.dropna() < floor).any() else None

@@ -19,7 +19,7 @@ from normbench_cli.reporting.plots.numbers import factor_of, finite, heading, va
 from normbench_cli.reporting.plots.rows import name_rows, offsets, rows_height
 from normbench_cli.reporting.plots.style import INK, PAPER, group_style
 
-HATCHES = ("", "///", "...", "\\\\\\")  # the second sign that tells parts apart, for print without color
+HATCHES = ("", "///", "...", "\\\\\\")  # distinguish parts in print without color
 
 
 def draw(figure: Figure) -> Drawing:

@@ -1,7 +1,7 @@
-"""How fast solvers come to a result: the error against passes over the data, a panel for each kind of data.
+"""How fast solvers converge: the error against passes over the data, one panel per kind of data.
 
 Columns of the points: group (the solver), panel, at (passes), error (nan where there is none); runs if known.
-Options: error (what the vertical axis shows), aim (the error that is asked for).
+Options: error (what the vertical axis shows), aim (the tolerance).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from normbench_cli.reporting.plots.style import AXIS, group_style
 from normbench_cli.reporting.plots.text import wrapped
 
 ACROSS = 3  # panels in a row
-HEIGHT = 0.95  # inches of a row
-LEAST, MOST = 1e-10, 1e4  # the errors that are drawn: a line that leaves the panel at the top diverges
+HEIGHT = 0.95  # inches per row
+LEAST, MOST = 1e-10, 1e4  # range of the error axis; a line leaving at the top diverges
 SMALL = 6  # points
-NAME_WIDTH = 20  # characters of a panel's name before it is folded
+NAME_WIDTH = 20  # characters of a panel's name before it is wrapped
 
 
 def draw(figure: Figure) -> Drawing:

@@ -1,9 +1,8 @@
-"""Critical-difference diagram (Demsar 2006): mean ranks on an axis, 1 the best, at the left; a bar joins groups whose
-ranks differ by less than the critical difference, so that the test does not tell them apart.
+"""Critical-difference diagram (Demsar 2006): mean ranks on an axis, 1 (the best) at the left; a bar joins groups whose
+ranks differ by less than the critical difference, i.e. not significantly.
 
-Columns of the points, one a group: group, rank; runs if known.  Options: cd (the critical difference), n (how many
-data sets were ranked), across (what to call them if they are not data sets), p (of
-Friedman's test).
+Columns of the points, one per group: group, rank; runs if known.  Options: cd (the critical difference), n (how many
+data sets were ranked), across (what to call them if they are not data sets), p (of Friedman's test).
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from normbench_cli.reporting.plots.drawing import LINE, PER_LINE, Drawing, new_d
 from normbench_cli.reporting.plots.style import COLORS, INK
 from normbench_cli.reporting.plots.text import plain, wrapped
 
-NAME_WIDTH = 18  # characters; names stand on both sides of the axis
-BAR = 0.4  # the distance of bars, in rows
-TOP = -2.1  # where the ruler stands, in rows above the axis
+NAME_WIDTH = 18  # characters; names are on both sides of the axis
+BAR = 0.4  # distance between bars, in rows
+TOP = -2.1  # position of the ruler, in rows above the axis
 
 
 def draw(figure: Figure) -> Drawing:
@@ -65,7 +64,7 @@ def joined_groups(ranks: Sequence[float], cd: float) -> list[tuple[int, int]]:
 
 
 def name_places(labels: Sequence[str], first: float) -> list[float]:
-    """The row of each name: the better half downwards at the left, the others downwards from the worst at the right."""
+    """The row of each name: the better half at the left, best first, the others at the right, worst first."""
     places = [0.0] * len(labels)
     half = (len(labels) + 1) // 2
     for side in (range(half), range(len(labels) - 1, half - 1, -1)):
@@ -78,7 +77,7 @@ def name_places(labels: Sequence[str], first: float) -> list[float]:
 
 
 def draw_axis(axes: Axes, labels: Sequence[str], depth: float) -> None:
-    """Ranks from 1 to the number of groups, with room for the names on both sides."""
+    """Ranks from 1 to the number of groups, with space for the names on both sides."""
     high = max(len(labels), 2)
     half = (len(labels) + 1) // 2
     left, right = (max_width(labels[:half]) / PER_LINE, max_width(labels[half:]) / PER_LINE)

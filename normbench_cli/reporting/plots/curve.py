@@ -1,9 +1,9 @@
 """Curves: the mean of each group over its training, with a band of one sd on either side.
 
 Columns of the points: group, at, mean, sd (nan for one run), n, unit_of_at (epoch, step, seconds, ...); runs if known.
-Options: metric; log, whether the axis is logarithmic (by default where positive values span a factor of 50);
-unfinished, a mapping from groups to what happened to runs that have no part in the mean: "2 diverged"; groups, all
-groups of the report in order, so that a group looks the same in each of its figures.
+Options: metric; log, whether the axis is logarithmic (by default if positive values span a factor of 50); unfinished, a
+mapping from groups to a text on the runs left out of the mean: "2 diverged"; groups, all groups of the report in order,
+so that a group looks the same in each of its figures.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from normbench_cli.reporting.plots.numbers import factor_of, finite, heading, va
 from normbench_cli.reporting.plots.style import AXIS, group_style
 from normbench_cli.reporting.plots.text import plain
 
-MARKED = 12  # a curve of no more points shows each of them
+MARKED = 12  # a curve with at most this many points gets markers
 CROWDED = 8  # more bands than these are drawn fainter
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The vertical axis: from recorded values to drawn ones, its form, and where it begins if a band would leave it."""
+    """The vertical axis: the factor from recorded to drawn values, log or linear, and its lower limit if a band needs
+    one."""
 
     factor: float
     logarithmic: bool
@@ -70,7 +71,7 @@ def scale_of(points: pd.DataFrame, metric: str, asked: bool | None) -> Scale:
 
 
 def subtitle(points: pd.DataFrame, scale: Scale) -> str:
-    """What line and band are, and what cannot be seen."""
+    """The meaning of line and band, and what is not visible."""
     says = "mean, band: ± 1 sd (ddof=1) over n runs" if (points["n"] > 1).any() else "one run each"
     if scale.floor is not None:
         says += "; a band at the lower edge goes on below it, where sd comes near the mean"

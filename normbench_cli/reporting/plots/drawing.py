@@ -1,4 +1,4 @@
-"""What every plot shares: its size and fonts, its head, its legend, and the values that a page shows on hover."""
+"""Shared by all plots: size and fonts, head, legend, and the values that a page shows on hover."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ SETTINGS = {
     "errorbar.capsize": 2,
     "figure.facecolor": style.PAPER,
     "axes.facecolor": style.PAPER,
-    "text.parse_math": False,  # names hold dollar signs that are no mathematics
+    "text.parse_math": False,  # names may contain dollar signs
     "svg.fonttype": "none",
-    "svg.hashsalt": "normbench",  # the same figure is written as the same bytes
+    "svg.hashsalt": "normbench",  # byte-identical output for the same figure
 }
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A value in a plot: where it stands, which group it belongs to, what it says, the runs it was computed from."""
+    """A value in a plot: its position, its group, its text, and the runs it was computed from."""
 
     axes: Axes
     x: float
@@ -70,7 +70,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Group:
-    """The points of a group, its name, and its number, which decides how it looks."""
+    """The points of a group, its name, and its number, which determines its style."""
 
     number: int
     name: str
@@ -85,26 +85,26 @@ class Drawing:
     marks: list[Mark] = field(default_factory=list)
 
     def mark(self, axes: Axes, x: float, y: float, group: str, text: str, runs: object = ()) -> None:
-        """Note a value that stands at these coordinates."""
+        """Record a value at these coordinates."""
         ids = tuple(runs) if isinstance(runs, tuple | list) else ()
         self.marks.append(Mark(axes, float(x), float(y), group, text, ids))
 
 
 @contextmanager
 def plot_style() -> Iterator[None]:
-    """matplotlib's own defaults with our settings, whatever the user's matplotlibrc says; no warning gets out."""
+    """matplotlib's defaults with our settings, independent of the user's matplotlibrc; glyph warnings are silenced."""
     with matplotlib.style.context(["default", SETTINGS]), warnings.catch_warnings():
-        # a character that no font has is drawn as a box, which says enough
+        # a character missing from the font is drawn as a box
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
 
 
 def new_drawing(title: str, subtitle: str, height: float, legend: int = 0) -> tuple[Drawing, Axes]:
-    """An empty plot with a head: the height is that of the axes with their labels, a legend adds its lines."""
+    """Return an empty plot with a head; height: of the axes with their labels; legend: its number of lines."""
     first, second = wrapped(title, PER_LINE - 8), wrapped(subtitle, PER_LINE + 6) if subtitle else []
     total = height + LINE * (len(first) + len(second) + legend) + (0.15 if legend else 0.05)
     plot = Plot(figsize=(WIDTH, total), layout="constrained", dpi=72)
-    # the layout knows only the title: empty lines keep room for what stands below it
+    # the layout knows only the title: empty lines reserve space for the subtitle
     plot.suptitle("\n".join([*first, *[""] * len(second)]), x=LEFT, ha="left", fontsize=8, fontweight="bold")
     below = 1 - (0.03 + LINE * len(first)) / total
     plot.text(LEFT, below, "\n".join(second), fontsize=6.5, color=style.AXIS, va="top")
@@ -112,7 +112,7 @@ def new_drawing(title: str, subtitle: str, height: float, legend: int = 0) -> tu
 
 
 def legend_lines(labels: Sequence[str]) -> tuple[list[str], int, int]:
-    """The labels wrapped, the number of columns that they fit in, and the lines that the legend needs."""
+    """Return the wrapped labels, the number of columns that they fit in, and the lines that the legend needs."""
     longest = max(map(len, labels), default=0)
     columns = next((count for count in (3, 2) if longest <= PER_LINE // count - 6 and len(labels) > count), 1)
     folded = ["\n".join(wrapped(label, PER_LINE // columns - 6)) for label in labels]
@@ -123,7 +123,7 @@ def legend_lines(labels: Sequence[str]) -> tuple[list[str], int, int]:
 
 
 def add_legend(drawing: Drawing, handles: Sequence[Artist], labels: Sequence[str]) -> None:
-    """The legend below the axes, where it covers nothing."""
+    """Add the legend below the axes, where it covers nothing."""
     folded, columns, _ = legend_lines(labels)
     drawing.plot.legend(
         handles, folded, loc="outside lower left", ncols=columns, frameon=False, handlelength=2.6, columnspacing=1.2
@@ -133,7 +133,7 @@ def add_legend(drawing: Drawing, handles: Sequence[Artist], labels: Sequence[str
 def groups_of(figure: Figure, points: pd.DataFrame) -> list[Group]:
     """The groups that have points, in the order of the option `groups`, or else of the points.
 
-    With the option a group looks the same in every figure of a report, whichever groups a figure lacks.
+    With the option a group looks the same in every figure of a report, even if groups are missing from a figure.
     """
     found = {str(group): part for group, part in points.groupby("group", sort=False)}
     order = list(dict.fromkeys([*map(str, figure.options.get("groups", ())), *found]))

@@ -1,4 +1,4 @@
-"""The expected best score of a search by its number of trials, with the band of its bootstrap interval.
+"""The expected best score of a search against the number of trials, with its bootstrap interval as a band.
 
 Columns of the points: group, at (trials), mean, low, high, n (trials made); runs if known.
 Options: metric; groups as for curves.

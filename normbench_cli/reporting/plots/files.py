@@ -17,7 +17,7 @@ from normbench_cli.reporting.document import Figure
 from normbench_cli.reporting.plots.drawing import plot_style
 from normbench_cli.reporting.plots.kinds import draw_kind
 
-DOTS = 300  # of a PNG, per inch
+DOTS = 300  # per inch, of a PNG
 METADATA = {"svg": {"Date": None, "Creator": "normbench"}, "png": {"Software": "normbench"}}
 
 
@@ -36,7 +36,7 @@ def write_figure(figure: Figure, folder: Path) -> Iterator[Path]:
 
 
 def file_stem(name: str) -> str:
-    """The name without signs that mean something to a shell or a file system."""
+    """The name without characters that are special to a shell or a file system."""
     return re.sub(r"[^\w.-]+", "_", name)
 
 

@@ -1,4 +1,4 @@
-"""Numbers as a plot shows them: in the unit of its axis, and as text."""
+"""Numbers for plots: in the unit of the axis, and as text."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ LOWER_IS_BETTER = ("loss", "error", "drop", "_ms", "_s", "_bytes", "unconverged"
 
 
 def factor_of(metric: str) -> float:
-    """From a recorded value to the unit that is shown: per cent, MiB."""
+    """The factor from a recorded value to the displayed unit: percent, MiB."""
     return {"fraction": 100.0, "bytes": 2.0**-20}.get(unit_of(metric), 1.0)
 
 
 def heading(metric: str) -> str:
-    """The metric with the unit that is shown."""
+    """The metric with its displayed unit."""
     unit = unit_of(metric)
     name = metric.removesuffix(f"_{unit}")
     return f"{name} ({unit})" if unit in ("ms", "s") else tables.heading(metric)
@@ -38,5 +38,5 @@ def higher_is_better(metric: str) -> bool:
 
 
 def finite(values: pd.Series) -> pd.Series:
-    """Infinite values as nan, which leave a gap."""
+    """Replace infinite values by nan, which leaves a gap."""
     return pd.to_numeric(values).astype("float64").replace([np.inf, -np.inf], np.nan)

@@ -1,6 +1,6 @@
-"""Accuracy against cost, and the Pareto front: the groups than which no other is both better and cheaper.
+"""Accuracy against cost, and the Pareto front: the groups that no other group dominates in score and cost.
 
-Columns of the points, one a group: group, cost, mean, sd (nan for one run), n; cost_sd and runs if known.
+Columns of the points, one per group: group, cost, mean, sd (nan for one run), n; cost_sd and runs if known.
 Options: metric, cost (the name of the metric on the horizontal axis); unfinished and groups as for curves.
 """
 
@@ -22,7 +22,7 @@ from normbench_cli.reporting.plots.drawing import Drawing, add_legend, groups_of
 from normbench_cli.reporting.plots.numbers import factor_of, finite, heading, higher_is_better, value_text
 from normbench_cli.reporting.plots.style import AXIS, PAPER, group_style
 
-LOGARITHMIC_FROM = 8  # costs that differ by this factor
+LOGARITHMIC_FROM = 8  # ratio of the largest to the smallest cost
 
 
 def draw(figure: Figure) -> Drawing:
@@ -65,7 +65,8 @@ def shown_points(points: pd.DataFrame, metric: str, cost: str) -> pd.DataFrame:
 
 
 def pareto_front(cost: np.ndarray, gain: np.ndarray) -> list[bool]:
-    """For each point whether no other costs at most as much and gains at least as much, one of the two strictly."""
+    """Whether each point is undominated: no other costs at most as much and gains at least as much, one of them
+    strictly."""
     return [
         bool(np.isfinite(c + g) and not np.any((cost <= c) & (gain >= g) & ((cost < c) | (gain > g))))
         for c, g in zip(cost, gain, strict=True)
@@ -85,5 +86,5 @@ def draw_group(axes: Axes, number: int, row: Any) -> Line2D:
 
 
 def draw_front(axes: Axes, front: pd.DataFrame) -> None:
-    """Steps, because nothing was measured between two points of the front."""
+    """Draw the front as steps, because nothing was measured between its points."""
     axes.step(front["x"], front["y"], where="post", color=AXIS, linewidth=0.8, linestyle=(0, (3, 2)), zorder=1)

@@ -1,4 +1,4 @@
-"""What a profile measured relative to a reference: a row a contender, its ratio with an interval.
+"""Profiled times relative to a reference: one row per contender, its ratio with an interval.
 
 Columns of the points: group, ratio, low, high (nan without an interval); at (the shape or model measured), noisy and
 runs if known.  Options: metric, reference (the contender that is 1).
@@ -21,7 +21,7 @@ from normbench_cli.reporting.plots.rows import name_rows, offsets, rows_height
 from normbench_cli.reporting.plots.style import AXIS, PAPER, group_style
 from normbench_cli.reporting.plots.text import plain
 
-LOGARITHMIC_FROM = 6  # ratios that differ by this factor
+LOGARITHMIC_FROM = 6  # largest to smallest ratio
 
 
 def draw(figure: Figure) -> Drawing:
@@ -54,7 +54,7 @@ def draw(figure: Figure) -> Drawing:
 
 
 def shown_points(points: pd.DataFrame) -> pd.DataFrame:
-    """The points that have a ratio, with the columns that may be missing."""
+    """The points that have a ratio, with optional columns filled in."""
     found = points.assign(ratio=finite(points["ratio"]), low=finite(points["low"]), high=finite(points["high"]))
     for name, value in (("at", ""), ("noisy", False)):
         if name not in found:

@@ -1,4 +1,4 @@
-"""Sensitivity: the score of every trial against a setting, and for each group a line along the best of its trials.
+"""Sensitivity: the score of every trial against a setting, and for each group a line through its best trials.
 
 Columns of the points: group, at (the setting), mean (the score), status (finished, stopped or diverged); runs if known.
 Options: metric; setting; log, whether the setting's axis is logarithmic; groups as for curves.
@@ -17,7 +17,7 @@ from normbench_cli.reporting.plots.drawing import Drawing, Group, add_legend, gr
 from normbench_cli.reporting.plots.numbers import factor_of, finite, heading, value_text
 from normbench_cli.reporting.plots.style import group_style
 
-WINDOW = 1 / 12  # of the range, on either side: a quarter of a decade where three are searched
+WINDOW = 1 / 12  # of the range, on either side: a quarter of a decade in a search over three
 SAYS = "a mark a trial; line: the best trial nearby; hollow: stopped early; x at the foot: diverged"
 
 

@@ -1,4 +1,4 @@
-"""A curve as one word, for a cell of a terminal table."""
+"""A curve as a few characters, for a cell of a terminal table."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ MISSING = " "
 
 
 def sparkline(values: Sequence[float], width: int = 12, encoding: str | None = "utf-8") -> str:
-    """One character a value from the lowest to the highest: ``▁▃▆█``; more values than `width` are averaged.
+    """One character per value, scaled from lowest to highest: ``▁▃▆█``; more values than `width` are averaged.
 
-    encoding: of the stream it is printed to; one without block characters gets ASCII.  A value that is not finite is
-    blank.
+    encoding: of the output stream; one without block characters gets ASCII.  Non-finite values are blank.
     """
     shown = averaged(list(map(float, values)), width)
     finite = [value for value in shown if math.isfinite(value)]
@@ -27,13 +26,13 @@ def sparkline(values: Sequence[float], width: int = 12, encoding: str | None = "
 
 
 def sign(value: float, low: float, span: float, signs: str) -> str:
-    """The sign of a value's height; values that are all the same stand in the middle."""
+    """The character for a value's height; constant values get the middle one."""
     height = (value / span - low / span) if span else 0.5
     return signs[min(int(height * len(signs)), len(signs) - 1)]
 
 
 def averaged(values: list[float], width: int) -> list[float]:
-    """At most so many values, each the mean of as many neighbors."""
+    """At most `width` values, each the mean of equally many neighbors."""
     if len(values) <= width:
         return values
     edges = [round(number * len(values) / width) for number in range(width + 1)]

@@ -1,7 +1,7 @@
-"""A score against a strength: accuracy by an attack's epsilon, by a corruption's severity, by the batch size.
+"""A score against a strength: accuracy by an attack's epsilon, a corruption's severity or the batch size.
 
 Columns of the points: group, at, mean, sd (nan for one run), n, unit_of_at (eps, severity, batch_size, ...); runs if
-known; low and high, the ends of an interval, in place of mean ± sd.  Options: metric; unfinished and groups as for
+known; low and high, the ends of an interval, instead of mean ± sd.  Options: metric; unfinished and groups as for
 curves; interval (what the interval is), label (of the axis of values), line (a value that is marked), log.
 """
 
@@ -24,7 +24,7 @@ def draw(figure: Figure) -> Drawing:
     metric, points = str(figure.options.get("metric", "")), figure.points
     unfinished = figure.options.get("unfinished", {})
     groups = groups_of(figure, points)
-    counted = "low" not in points  # the number of runs says nothing of an interval that was given
+    counted = "low" not in points  # the number of runs does not apply to a given interval
     labels = [legend_label(group, unfinished) if counted else group.name for group in groups]
     labels += missing_labels(points, unfinished)
     usual = "mean ± 1 sd (ddof=1) over n runs" if (points["n"] > 1).any() else "one run each"

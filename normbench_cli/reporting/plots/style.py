@@ -1,7 +1,7 @@
-"""Colors, dashes and markers that tell groups apart: in color, in print without color, and for color-blind readers.
+"""Colors, dashes and markers that distinguish groups: in color, in print without color, and for color-blind readers.
 
-The colors are five of Okabe and Ito (2008) that stand out from white paper by 3 : 1 or more.  Five colors, four
-dashes and nine markers have no common divisor, so neighbors differ in all three and the first 180 groups in at least
+The colors are five of Okabe and Ito (2008) with a contrast to white of 3 : 1 or more.  The numbers of colors (5),
+dashes (4) and markers (9) are pairwise coprime, so neighbors differ in all three and the first 180 groups in at least
 one, the first 20 in color or dash.
 """
 

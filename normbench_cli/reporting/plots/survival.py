@@ -1,4 +1,4 @@
-"""Time to a target: the share of a group's runs that have reached it, as steps (Kaplan and Meier).
+"""Time to a target: the share of a group's runs that have reached it, as a step function (Kaplan and Meier).
 
 Columns of the points: group, at, share, n (runs), reached (runs that ever did); runs if known.
 Options: unit (steps or seconds); end, where the axis ends; groups as for curves.

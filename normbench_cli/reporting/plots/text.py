@@ -12,7 +12,7 @@ def plain(text: str) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most this width, broken after spaces and commas; a longer piece is broken anywhere."""
+    """Lines of at most this width, broken after spaces and commas; a longer word is broken anywhere."""
     lines = [""]
     for piece in re.split(r"(?<=[ ,])", plain(text)):
         if len(lines[-1]) + len(piece.rstrip()) > width and lines[-1]:

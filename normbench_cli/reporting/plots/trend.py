@@ -1,4 +1,4 @@
-"""A measurement from night to night: each group's value by date, with an interval where there is one.
+"""A measurement from night to night: each group's value by date, with an interval if there is one.
 
 Columns of the points: group, at (a date or time), mean; sd, n, low and high (the interval drawn; otherwise mean ± sd),
 band_low and band_high (what the night was compared with), remark (such as "regression", which is drawn as a ring) and
@@ -44,7 +44,7 @@ def draw(figure: Figure) -> Drawing:
         for row in group.points.sort_values("day").dropna(subset="y").itertuples():
             text = mark_text(metric, group.name, row)
             drawing.mark(axes, row.day, row.y, group.name, text, getattr(row, "runs", ()))
-    for moment in pd.to_datetime(changes):  # between the night before and the first night of the level
+    for moment in pd.to_datetime(changes):  # between the last night of the old level and the first of the new
         axes.axvline(untyped_dates.date2num(moment) - DAY, color=INK, linestyle=(0, (4, 2)), linewidth=0.9)
     set_dates(axes, points["day"])
     axes.set_ylabel(heading(metric))
@@ -53,7 +53,7 @@ def draw(figure: Figure) -> Drawing:
 
 
 def shown_points(points: pd.DataFrame, options: Any) -> pd.DataFrame:
-    """The points in the unit of the axis: y, below and above it, the day as matplotlib counts days."""
+    """The points in the unit of the axis: y, below and above it, the day as a matplotlib date."""
     factor = factor_of(str(options.get("metric", "")))
     mean = finite(points["mean"])
     sd = finite(points["sd"]).fillna(0) if "sd" in points else pd.Series(0.0, points.index)
@@ -88,7 +88,7 @@ def draw_group(axes: Axes, number: int, part: pd.DataFrame) -> Line2D:
 def set_dates(axes: Axes, days: pd.Series) -> None:
     if days.min() == days.max():
         axes.set_xlim(days.min() - DAY, days.max() + DAY)
-    if days.max() - days.min() < FEW_DAYS:  # a tick a day: between days there is nothing
+    if days.max() - days.min() < FEW_DAYS:  # one tick per day: there is nothing between days
         axes.xaxis.set_major_locator(untyped_dates.DayLocator())
         axes.xaxis.set_major_formatter(untyped_dates.DateFormatter("%Y-%m-%d" if days.nunique() == 1 else "%b %d"))
     else:

@@ -1,6 +1,6 @@
-"""`report --kind profile`: a row for each norm and place, a column for each date, host or version.
+"""`report --kind profile`: one row per norm and place, one column per date, host or version.
 
-Times of different days are not comparable, the ratios to a baseline are: both took turns in the same profile.
+Times of different days are not comparable, the ratios to a baseline are: both were interleaved in one profile.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class ProfileTable:
-    """What profiles measured.  rows: norm, at, the facts of by and across, step_time_ms, ratio, ratio_low, ratio_high,
-    n (rounds), started_at, run; oldest first.
+    """The measurements of profiles.  rows: norm, at, the facts in by and across, step_time_ms, ratio, ratio_low,
+    ratio_high, n (rounds), started_at, run; oldest first.
 
-    newest: of those the last of each cell and column, which the table shows.
+    newest: the last row of each cell and column, which the table shows.
     """
 
     by: Sequence[str]
@@ -48,7 +48,7 @@ class ProfileTable:
 
 
 def shows_profiles(query: ReportQuery) -> bool:
-    """Whether a report is this table: one of profiles that names no metrics of its own."""
+    """Whether a report is this table: one of profiles that does not name metrics."""
     return query.kind == "profile" and not (query.metrics or query.curves or query.at or query.sort or query.test)
 
 
@@ -61,7 +61,7 @@ def facts_of_profiles(option: str, names: Sequence[str]) -> list[str]:
 
 
 def profile_table(store: Store, query: ReportQuery) -> ProfileTable:
-    """Of the runs that are asked for; a baseline counts whether it is among them or not."""
+    """The table of the selected runs; the baseline need not be among them."""
     across = facts_of_profiles("--across", query.across) or ["date"]
     by = [name for name in facts_of_profiles("--by", query.by) if name not in ("norm", *across)]
     profiles = read_profiles(store)
@@ -78,7 +78,7 @@ def profile_table(store: Store, query: ReportQuery) -> ProfileTable:
 
 
 def canonical(text: str) -> str:
-    """A norm as it is recorded; `norm=bn` is one, too."""
+    """A norm in its recorded form; `norm=bn` is allowed too."""
     name = text.removeprefix("norm=")
     try:
         return NORMS.canonical(name) if name else ""
@@ -87,9 +87,9 @@ def canonical(text: str) -> str:
 
 
 def rows_of(store: Store, profile: Profile, baseline: str, names: Sequence[str], wanted: set[str]) -> Iterator[Row]:
-    """Of each wanted run of a profile a row for each place; a run whose samples are damaged is left out and named."""
+    """Yield a row for each place of each wanted run; a run with damaged samples is left out and noted."""
     facts = {name: profile.fact(name) for name in names} | {"started_at": profile.started}
-    read = cache(partial(times_of, store))  # those of the baseline are read again and again
+    read = cache(partial(times_of, store))  # the baseline's are needed repeatedly
     base_id = profile.runs.get(baseline)
     for norm, run_id in profile.runs.items():
         if run_id in wanted:
@@ -103,7 +103,7 @@ def rows_of(store: Store, profile: Profile, baseline: str, names: Sequence[str],
 
 
 def measured(read: Callable[..., np.ndarray], run_id: str, base_id: str | None, place: str) -> Row:
-    """Rounds are compared where both took turns in as many."""
+    """Ratios are taken per round if both have equally many rounds."""
     own = read(run_id, place)
     base = read(base_id, place) if base_id else own[:0]
     paired = len(own) == len(base) > 0

@@ -11,12 +11,12 @@ from normbench_cli.reporting.document import Cell, Figure, Table
 from normbench_cli.reporting.profiles.across import ProfileTable, Row
 
 MOST_COLUMNS = 8  # the newest ones
-FEWEST_DATES = 3  # of a trend
+FEWEST_DATES = 3  # for a trend
 Key = tuple[str, ...]
 
 
 def table_of(made: ProfileTable, notes: Sequence[str] = (), limit: int = 0) -> Table:
-    """Each column is two: the ratio to the baseline, and the milliseconds."""
+    """Each column is split in two: the ratio to the baseline and the milliseconds."""
     cells: dict[Key, dict[Key, Row]] = {}
     for row in made.newest:
         key = (str(row["at"]), str(row["norm"]), *(str(row[name]) for name in made.by))
@@ -36,7 +36,7 @@ def table_of(made: ProfileTable, notes: Sequence[str] = (), limit: int = 0) -> T
 
 
 def in_order(cells: Mapping[Key, Any], baseline: str) -> list[Key]:
-    """Place by place as the newest profile has them; in each the baseline first."""
+    """The keys grouped by place, in order of appearance; the baseline first in each."""
     places = list(dict.fromkeys(key[0] for key in cells))
     return sorted(cells, key=lambda key: (places.index(key[0]), key[1] != baseline))
 

@@ -1,4 +1,4 @@
-"""The ratio of one contender's times in two profiles, which did not take turns."""
+"""The ratio of one contender's times in two separate profiles."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MOST_PAIRS = 1_000_000
 def ratio_between(now: Samples, then: Samples) -> tuple[float, float, float]:
     """The median of the ratios of all pairs of rounds, with the 95 % interval of Mann and Whitney's test.
 
-    It asks nothing of the distribution of the noise but that it is the same in both.  Times are in calibrations where
-    both profiles recorded some.
+    The noise may have any distribution, if it is the same in both.  Times are in units of the calibration if both
+    profiles recorded it.
     """
     calibrated = len(now.calibration) and len(then.calibration)
     own, base = (thinned(side.calibrated if calibrated else side.times) for side in (now, then))
@@ -27,13 +27,13 @@ def ratio_between(now: Samples, then: Samples) -> tuple[float, float, float]:
 
 
 def thinned(samples: np.ndarray) -> np.ndarray:
-    """So few of them, evenly chosen, that all pairs can be looked at."""
+    """An evenly spaced subset, small enough for all pairs to be compared."""
     most = math.isqrt(MOST_PAIRS)
     return samples if len(samples) <= most else samples[np.linspace(0, len(samples) - 1, most).astype(int)]
 
 
 def speed_ratio(now: Samples, then: Samples) -> float:
-    """How much longer the calibration took: above 1 the machine is slower now; nan where it is not known."""
+    """How much longer the calibration took: above 1 the machine is slower now; nan if unknown."""
     if not (len(now.calibration) and len(then.calibration)):
         return math.nan
     return float(np.median(now.calibration) / np.median(then.calibration))

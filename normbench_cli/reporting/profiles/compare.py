@@ -1,4 +1,4 @@
-"""`profile --compare RUN`: what a profile measured beside an earlier one, cell by cell.
+"""`profile --compare RUN`: this profile against an earlier one, cell by cell.
 
 A cell is a norm at a place: a shape with its type, memory format, call and pass, or a model.
 """
@@ -42,7 +42,7 @@ class ProfileComparison:
 
 
 def find_profile(store: Store, text: str) -> Profile:
-    """The profile of the run with this id, or the beginning of one."""
+    """The profile of the run with this id or id prefix."""
     run = store.find(text)
     if run.kind != "profile":
         raise UsageError(
@@ -55,7 +55,7 @@ def find_profile(store: Store, text: str) -> Profile:
 
 
 def check_comparable(store: Store, then: Profile, norms: Collection[str], places: Collection[str]) -> None:
-    """Before anything is measured: the two have a cell in common."""
+    """Raise, before anything is measured, if the two have no cell in common."""
     known = {(norm, place) for norm, run_id in then.runs.items() for place in places_of(store, run_id)}
     if not any(norm in norms and place in places for norm, place in known):
         measured = ", ".join(sorted({place for _, place in known})) or "nothing"
@@ -63,7 +63,7 @@ def check_comparable(store: Store, then: Profile, norms: Collection[str], places
 
 
 def compare_profiles(store: Store, now: Mapping[str, str], then: Profile, run: str) -> ProfileComparison:
-    """now: the runs of this profile by norm.  run: as the earlier one was named."""
+    """now: the runs of this profile by norm.  run: the earlier one as given by the user."""
     this = next((one for one in read_profiles(store) if set(one.runs.values()) & set(now.values())), None)
     if this is None:
         raise NormbenchError("nothing of this profile is recorded to be compared", "see `normbench runs list`")

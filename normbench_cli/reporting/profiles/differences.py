@@ -17,7 +17,7 @@ NOT_TOLD = ("git_dirty",)
 def differences(now: Profile, then: Profile, places: Collection[str]) -> list[dict[str, str]]:
     """name, then, now as text: the settings, then the facts of machine and code.
 
-    places: those that are compared; where a model is none of them, the settings of a training mean nothing.
+    places: those compared; if the model is not among them, the settings of a training do not apply.
     """
     settings = differing(now.settings, then.settings, NOT_SETTINGS)
     if now.settings.get("model") not in {place.partition("+")[0] for place in places}:

@@ -1,4 +1,4 @@
-"""Recorded profiles: which runs took turns in one, when, where and with what, and what they measured."""
+"""Recorded profiles: which runs were interleaved, when, where and with what, and their samples."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from normbench_cli.store.reading import ENVIRONMENTS, RUNS, fetch_each
 from normbench_cli.store.schema import Environment, Run
 
 TIME, CALIBRATION = "step_time_ms", "calibration_ms"
-FACTS = ("date", "host", "machine", "threads", "torch", "version")  # besides the settings
+FACTS = ("date", "host", "machine", "threads", "torch", "version")  # in addition to the settings
 NOWHERE: tuple[tuple[Any, ...], Mapping[str, Any]] = ((), {})
 
 
 @dataclass(frozen=True)
 class Profile:
-    """One execution of `normbench profile`.  runs: by norm; settings: those of its runs but for the norm."""
+    """One execution of `normbench profile`.  runs: by norm; settings: those of its runs except the norm."""
 
     runs: Mapping[str, str]
     started: datetime
@@ -32,7 +32,7 @@ class Profile:
     environment: Mapping[str, Any]
 
     def fact(self, name: str) -> str:
-        """A setting, or one of FACTS, as the name of a column."""
+        """A setting, or one of FACTS, as text for a column name."""
         if name not in FACTS:
             return format_value(self.settings.get(name))
         versions = self.environment.get("versions")
@@ -49,14 +49,14 @@ class Profile:
 
 @dataclass(frozen=True)
 class Samples:
-    """What a contender measured at one place: milliseconds, and those of the calibration after each round, if known."""
+    """A contender's times at one place in milliseconds, and those of the calibration after each round, if known."""
 
     times: np.ndarray
     calibration: np.ndarray
 
     @property
     def calibrated(self) -> np.ndarray:
-        """The times in calibrations, so that the speed of the machine in that minute is no part of them."""
+        """The times in units of the calibration, which cancels the machine's momentary speed."""
         return self.times / self.calibration if len(self.calibration) else self.times
 
 
@@ -65,7 +65,7 @@ def read_profiles(store: Store) -> list[Profile]:
     runs = runs_frame(store, kind="profile")
     runs = runs[runs["status"] == "finished"].sort_values(["started_at", "id"], kind="stable")
     known = where_made(store)
-    groups: dict[Any, list[list[Any]]] = {}  # of each process its profiles, and the runs of each
+    groups: dict[Any, list[list[Any]]] = {}  # process -> its profiles -> their runs
     for run in runs.to_dict("records"):
         process, _ = known.get(run["id"], NOWHERE)
         of_process = groups.setdefault((*process, run["model"], run["act"], run["data"]), [])
@@ -77,13 +77,13 @@ def read_profiles(store: Store) -> list[Profile]:
 
 
 def begins_with(run: Mapping[str, Any], together: list[Mapping[str, Any]]) -> bool:
-    """The runs of a profile have begun before the first of them ends, and each has a norm of its own."""
+    """Whether a run belongs to a profile: it started before the first of its runs ended, and has another norm."""
     ended = min((one["finished_at"] for one in together if one["finished_at"]), default=run["started_at"])
     return run["started_at"] <= ended and run["norm"] not in {one["norm"] for one in together}
 
 
 def where_made(store: Store) -> dict[str, tuple[tuple[Any, ...], Mapping[str, Any]]]:
-    """Of each run its process, and the facts of code and machine."""
+    """Run -> its process, and the facts about code and machine."""
     with store.reading() as session:
         facts = dict(map(tuple, fetch_each(session, select(Environment.id, Environment.facts), ENVIRONMENTS)[0]))
         columns = (Run.id, Run.host, Run.pid, Run.process_started, Run.environment_id)
@@ -112,7 +112,7 @@ def times_of(store: Store, run_id: str, place: str) -> np.ndarray:
 
 
 def samples_of(store: Store, run_id: str, place: str) -> Samples:
-    """The calibration has samples before the first round and after the last, too, which are left out."""
+    """The calibration also has samples before the first round and after the last, which are dropped."""
     times = times_of(store, run_id, place)
     calibration = series(store, run_id, f"{CALIBRATION}@{place}").to_numpy("float64")
     ends, odd = divmod(len(calibration) - len(times), 2)

@@ -1,4 +1,4 @@
-"""`profile --solver` for people: how large the error is after so many passes, and what a pass costs."""
+"""`profile --solver` for people: the error by the number of passes, and the cost of a pass."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from normbench_cli.registry.spec import format_value
 from normbench_cli.reporting.document import Cell, Document, Figure, Table
 from normbench_cli.reporting.head import command
 
-AIM = 1e-5  # standard deviations: what the layers' solver promises in float32
+AIM = 1e-5  # standard deviations: the tolerance of the layers' solver in float32
 ERROR, TIME = "solver/error", "step_time_ms"
 Row = Mapping[str, Any]
 
 
 def to_document(results: Sequence[Row], head: Mapping[str, str]) -> Document:
-    """A table and a figure for each phi."""
+    """One table and one figure per phi."""
     of_phi: dict[float, list[Row]] = {}
     for row in results:
         of_phi.setdefault(row["phi"], []).append(row)
@@ -37,7 +37,7 @@ def head_of(environment: Mapping[str, Any]) -> dict[str, str]:
 
 
 def table_of(phi: float, rows: Sequence[Row], *, last: bool) -> Table:
-    """A row for each kind of data and solver; notes below the last table."""
+    """One row per kind of data and solver; notes below the last table."""
     passes = sorted({row["passes"] for row in rows})
     errors = {(row["data"], row["contender"], row["passes"]): row for row in rows if row["metric"] == ERROR}
     times = {(row["data"], row["contender"], row["passes"]): row for row in rows if row["metric"] == TIME}
@@ -58,7 +58,7 @@ def table_of(phi: float, rows: Sequence[Row], *, last: bool) -> Table:
 
 
 def error_cell(row: Row) -> Cell:
-    """Bold where it is as small as promised."""
+    """Bold if within the tolerance."""
     value = row["largest"]
     return Cell("nan") if value != value else Cell(f"{value:.0e}", value, bold=value <= AIM)
 
@@ -68,7 +68,7 @@ def passes_cell(row: Row) -> Cell:
 
 
 def time_cell(row: Row, passes: float = 1) -> Cell:
-    """Of all passes, or of one of so many."""
+    """The time of all passes, or of one of `passes`."""
     value = row["median"] / max(1, passes)
     return Cell(f"{value:.2f}" + (" noisy" if row["noisy"] else ""), value)
 
@@ -100,7 +100,7 @@ def figure_of(phi: str, points: pd.DataFrame) -> Figure:
 
 
 def records(results: Sequence[Row]) -> list[dict[str, Any]]:
-    """Numbers that are not finite are left out, as JSON and CSV would."""
+    """Replace non-finite numbers by None."""
     return [
         {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
         for row in results

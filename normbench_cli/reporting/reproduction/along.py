@@ -1,4 +1,4 @@
-"""The figures that a suite asks for: its numbers along a setting that its rows vary."""
+"""The figures that a suite requests: its numbers against a setting that its rows vary."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Line = tuple[tuple[str, Any], ...]  # the settings that its points share
 
 
 def figures_along(suite: Suite, scale: Scale, measured: Cells, schedule: str) -> Iterator[Figure]:
-    """schedule: how long the runs are, which stands below each figure."""
+    """schedule: the length of the runs, printed below each figure."""
     if suite.figure is None:
         return
     along = suite.figure.along
@@ -41,7 +41,7 @@ def figures_along(suite: Suite, scale: Scale, measured: Cells, schedule: str) ->
 
 
 def points_along(suite: Suite, cells: list[Cell], along: str, measured: Cells) -> pd.DataFrame:
-    """Columns group, at, mean, sd, n, unit_of_at, runs: of the lines that have several points."""
+    """Columns group, at, mean, sd, n, unit_of_at, runs: the lines with several points."""
     lines: dict[Line, dict[float, tuple[Cell, Measured]]] = {}
     for cell in cells:
         found, config = measured[suite.name, cell.row, cell.column], paper_config(cell, suite.seeds[0])
@@ -66,7 +66,7 @@ def points_along(suite: Suite, cells: list[Cell], along: str, measured: Cells) -
 
 
 def labels_of(lines: list[Line]) -> dict[Line, str]:
-    """Each line by the settings in which they differ."""
+    """Label each line by the settings in which the lines differ."""
     shared = set.intersection(*map(set, lines)) if lines else set()
     return {
         line: " ".join(format_value(value) for name, value in line if (name, value) not in shared) or "all"

@@ -1,9 +1,9 @@
-"""What a suite's question comes to: which row is best, which cannot be told from it, and which are worse.
+"""The answer to a suite's question: which row is best, which are tied with it, and which are significantly worse.
 
-Rows are compared in every column that counts, and in the mean over these columns.  A pair of values has the same seed,
-or in a cross-validation the same seed and fold.  Seeds are compared by the sign-flip permutation test, folds by the
-t-test for them (`statistics.folds`); both are corrected by Holm over all pairs of rows, because which row is best is
-known only afterwards.  Where so few pairs could show nothing, nothing can be told.
+Rows are compared in every column of the question and in the mean over these columns, paired by seed, or in a
+cross-validation by seed and fold.  Seeds are compared by the sign-flip permutation test, folds by the corrected t-test
+(`statistics.folds`); both use Holm's correction over all pairs of rows, because the best row is known only afterwards.
+With too few pairs to reach significance there is no verdict.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Rows = Mapping[Hashable, Units]
 
 @dataclass(frozen=True)
 class Answer:
-    """best: the row with the best mean; empty if nothing is measured.  ties: the rows that cannot be told from it;
-    worse: those that can.  n: values of the best, of seeds or folds; needed: with how many pairs a difference could be
-    told.  unit: of the values of the best, % or decades."""
+    """best: the row with the best mean; empty if nothing is measured.  ties: the rows not significantly worse; worse:
+    the others.  n: the number of the best row's values, over seeds or folds; needed: the fewest pairs that can be
+    significant.  unit: of the values, % or decades."""
 
     where: str
     best: str = ""
@@ -66,7 +66,7 @@ def answers_of(suite: Suite, scores: list[Scores]) -> list[Answer]:
 
 
 def answer(where: str, part: Part) -> Answer:
-    """The rows of a part compared."""
+    """Compare the rows of a part."""
     groups: dict[Hashable, Units] = {row: units for row, units in part.rows.items() if finite(units)}
     best = best_group(groups, part.higher)
     if best is None:
@@ -91,12 +91,12 @@ def answer(where: str, part: Part) -> Answer:
 
 
 def finite(units: Units) -> list[float]:
-    """The values but for those of runs that diverged."""
+    """The values without those of diverged runs."""
     return [value for value in units.values() if math.isfinite(value)]
 
 
 def tied_with(groups: Rows, best: Hashable, part: Part) -> set[Hashable]:
-    """The best row and those that the test does not find different from it."""
+    """The best row and those not significantly different from it."""
     return tied_folds(groups, best, part.folds) if part.folds else tied_seeds(groups, part.higher)
 
 
@@ -115,7 +115,7 @@ def tied_folds(groups: Rows, best: Hashable, folds: int) -> set[Hashable]:
 
 
 def means(parts: Sequence[Rows]) -> dict[Hashable, Units]:
-    """Of each row and seed the mean over all parts, where each of them has a value."""
+    """The mean over all parts for each row and seed, where every part has a value."""
     rows = dict.fromkeys(row for part in parts for row in part)
     return {row: mean_of([part.get(row, {}) for part in parts]) for row in rows}
 
@@ -126,7 +126,7 @@ def mean_of(columns: Sequence[Units]) -> Units:
 
 
 def sentence(found: Answer, shown: str) -> str:
-    """The verdict.  shown: mean ± sd of the best."""
+    """Return the verdict.  shown: mean ± sd of the best."""
     if not found.best:
         return "Cannot be told: nothing is measured yet."
     if not found.can_be_told:

@@ -1,4 +1,4 @@
-"""What the runs of each cell measured.  Published numbers have no part in it."""
+"""What the runs of each cell measured.  Published numbers are not used."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Values = Mapping[str, Mapping[str, float]]  # run -> metric -> last value
 class Measured:
     """A cell's number: mean, sd and n, in the cell's unit.
 
-    n: runs, or folds where the spread is over folds.  diverged: runs without a number.  deviations: what is not as in
-    the paper, empty if the cell is faithful to it.  comparable: false where another network or data set stands in for
-    the paper's.
+    n: runs, or folds where the spread is over folds.  diverged: runs without a number.  deviations: what differs from
+    the paper, empty if the cell is faithful to it.  comparable: false if another network or data set replaces the
+    paper's.
     """
 
     mean: float | None = None
@@ -90,7 +90,7 @@ def measure(
 
 
 def is_comparable(suite: Suite, cell: Cell, scale: Scale) -> bool:
-    """Whether the cell has the network and the data set of the paper, whatever their parameters."""
+    """Whether the cell uses the paper's network and data set, with any parameters."""
     seed = scale.seeds_of(suite)[0]
     config, paper = scale.config(suite, cell, seed), paper_config(cell, seed)
     kinds = ["data"] if cell.is_of_data else ["data", "model"]
@@ -101,13 +101,13 @@ def is_comparable(suite: Suite, cell: Cell, scale: Scale) -> bool:
 
 
 def factor_of(cell: Cell) -> float:
-    """From what is recorded to the cell's unit: the database has fractions where papers print per cent."""
+    """The factor from recorded to printed unit: the database has fractions where papers print percentages."""
     unit = cell.unit
     return 100.0 if unit == "%" and unit_of(cell.metric) == "fraction" else 1.0
 
 
 def differences(suite: Suite, cell: Cell, scale: Scale, runs: int) -> Iterable[str]:
-    """What is not as in the paper: settings, and the number of seeds."""
+    """Yield what differs from the paper: settings, and the number of seeds."""
     seed = scale.seeds_of(suite)[0]
     config, paper = scale.config(suite, cell, seed), paper_config(cell, seed)
     if cell.is_of_data:

@@ -16,8 +16,8 @@ FORMS = {"%": "{:.2f}", "fraction": "{:.4f}", "nodes": "{:.2f}", "sd": "{:.1f}"}
 
 @dataclass(frozen=True)
 class Comparison:
-    """difference: ours minus published, where the two are comparable.  in_sd: in units of the pooled sd, where both are
-    known."""
+    """difference: ours minus published, where the two are comparable.  in_sd: in units of the pooled sd, if both sds
+    are known."""
 
     difference: float | None = None
     in_sd: float | None = None
@@ -39,7 +39,7 @@ def pooled_sd(first: float | None, n1: int, second: float | None, n2: int | None
 
 
 def number(value: float | None, sd: float | None = None, unit: str = "") -> str:
-    """91.00 ± 7.06, with the decimals that the unit is printed with."""
+    """91.00 ± 7.06, with the usual decimals of the unit."""
     if value is None:
         return NO_NUMBER
     form = FORMS.get(unit, "{:.4g}")

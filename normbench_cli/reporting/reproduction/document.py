@@ -53,9 +53,9 @@ SCALES_OF_NO_PAPER = {
     "short": "a shortened schedule",
     "smoke": "stand-ins for data and networks, a few steps",
 }
-LONGEST_REMARK = 20  # characters; longer ones stand below the table, once
+LONGEST_REMARK = 20  # characters; longer ones go below the table, once each
 OTHER_NETWORK = "Where another network or data set stands in for the paper's, there is no difference to its number."
-OF_A_PAPER = ("published", "difference", "in sd")  # columns that a question, which nobody has answered, does without
+OF_A_PAPER = ("published", "difference", "in sd")  # columns left out for a question: nothing is published
 COLUMNS = ("row", "column", "published", "ours", "difference", "in sd", "n", "s/run", "faithful", "remark")
 CLAIM_COLUMNS = ("claim", "where", "verdict", "test", "n")
 
@@ -69,14 +69,14 @@ def make_document(
     *,
     details: bool = False,
 ) -> Document:
-    """missing: why a cell has no run.  details: what is known of each run, for a page that shows it."""
+    """missing: why a cell has no run.  details: include each run's details, for a page that shows them."""
     measured = measure_cells(store, suites, scale, recorded)
     rows = {suite.name: list(compared_rows(suite, measured)) for suite in suites}
     judged = judge_claims(store, suites, scale, recorded)
     ids = list(dict.fromkeys(recorded.values()))
     frame = runs_frame(store)
     times = run_times(frame[frame["id"].isin(ids)])
-    facts = environment_facts(store, ids or frame["id"].tolist())  # hours may be those of other suites' runs
+    facts = environment_facts(store, ids or frame["id"].tolist())  # hours may be estimated from other suites' runs
     devices = sorted({str(one["device_name"]) for one in facts if one.get("device_name")})
     blocks: list[Table | Figure | Paragraph] = []
     asked = {suite.name: ask(store, suite, scale, recorded, measured) for suite in suites if suite.question}
@@ -112,7 +112,7 @@ def make_document(
 
 
 def texts_of(blocks: Sequence[Table | Figure | Paragraph]) -> list[str]:
-    """The sentences beside tables and figures, each once."""
+    """The paragraphs and notes, each once."""
     texts = [[block.text] if isinstance(block, Paragraph) else block.notes for block in blocks]
     return list(dict.fromkeys(text for part in texts for text in part))
 
@@ -203,7 +203,7 @@ def notes_of(suite: Suite, scale: Scale, cells: Sequence[SuiteCell]) -> Iterator
 def judge_claims(
     store: Store, suites: Sequence[Suite], scale: Scale, recorded: Mapping[Place, str]
 ) -> list[tuple[Claim, Judgement]]:
-    """The claims that can be decided by these suites; on stand-ins they are computed, but nothing is decided."""
+    """Judge the claims that these suites can decide; at scale smoke they are computed but not decided."""
     names = {suite.name for suite in suites}
     claims = [claim for claim in all_claims() if set(claim.suites) <= names]
     if not claims:

@@ -1,4 +1,4 @@
-"""The curves of suites that are figures in the paper: one plot a column, one curve a row."""
+"""The curves of suites that are figures in the paper: one plot per column, one curve per row."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ FEWER_SEEDS = "to save time; the spread over seeds is not well known"
 
 @dataclass(frozen=True)
 class Difference:
-    """A setting as the protocol has it, and as it is here."""
+    """A setting in the protocol and in these runs."""
 
     suite: str
     setting: str
@@ -37,7 +37,7 @@ def schedule_text(suite: Suite, scale: Scale) -> str:
 
 
 def protocol_differences(suites: Sequence[Suite], scale: Scale) -> list[Difference]:
-    """Of all suites, each once."""
+    """The differences of all suites, each once."""
     return list(dict.fromkeys(one for suite in suites for one in differences_of(suite, scale)))
 
 

@@ -25,7 +25,7 @@ from normbench_cli.suites import Place, Scale, Suite
 COLUMNS = ("where", "best", "mean", "n", "not told from it", "significantly worse")
 ON_STAND_INS = "Nothing is decided on stand-ins. "
 NONE = "-"
-MOST_NAME = 100  # characters of a file's name
+MOST_NAME = 100  # characters of a file name
 Cells = Mapping[tuple[str, str, str], Measured]  # suite, row, column
 
 
@@ -46,14 +46,14 @@ class Asked:
 
 
 def ask(store: Store, suite: Suite, scale: Scale, recorded: Mapping[Place, str], measured: Cells) -> Asked:
-    """The answers by the recorded runs; the last is the verdict."""
+    """The answers from the recorded runs; the last is the verdict."""
     found = answers_of(suite, read_scores(store, suite, scale, recorded))
     shown = [(one, mean_text(one, measured.get((suite.name, one.best, one.where)))) for one in found]
     return Asked(suite, shown, scale.name != "smoke")
 
 
 def mean_text(found: Answer, measured: Measured | None) -> str:
-    """Mean ± sd of the best, as the suite's table has it where it is one of its cells."""
+    """Mean ± sd of the best, as in the suite's table if it is one of its cells."""
     if found.summary is None:
         return number(None)
     if measured is not None and measured.mean is not None:
@@ -106,7 +106,7 @@ def notes_of(asked: Asked) -> Iterator[str]:
 
 
 def question_figures(asked: Asked, measured: Cells) -> Iterator[Figure]:
-    """A figure for each panel: a line for each column if the rows have a place on the axis, otherwise for each row."""
+    """Yield a figure per panel: one line per column if the rows have positions on the axis, else one line per row."""
     suite, question = asked.suite, asked.suite.question
     assert question is not None
     for panel in dict.fromkeys(cell.panel for cell in suite.cells if question.counts(cell.column)):
@@ -121,7 +121,7 @@ def question_figures(asked: Asked, measured: Cells) -> Iterator[Figure]:
 
 
 def points_of(suite: Suite, cells: Sequence[SuiteCell], measured: Cells) -> pd.DataFrame:
-    """Columns group, at, mean, sd, n, unit_of_at, runs; values as they are recorded."""
+    """Columns group, at, mean, sd, n, unit_of_at, runs; values as recorded."""
     assert suite.question is not None
     along, by_rows = plain(suite.question.along or "value"), rows_have_places(cells)
     points = []
@@ -144,7 +144,7 @@ def points_of(suite: Suite, cells: Sequence[SuiteCell], measured: Cells) -> pd.D
 
 
 def rows_have_places(cells: Sequence[SuiteCell]) -> bool:
-    """Whether `at` belongs to the rows: it is the same in all columns of a row, and rows differ."""
+    """Whether `at` belongs to the rows: it is equal in all columns of a row and differs between rows."""
     places: dict[str, set[float | None]] = {}
     for cell in cells:
         places.setdefault(cell.row, set()).add(cell.at)
@@ -152,7 +152,7 @@ def rows_have_places(cells: Sequence[SuiteCell]) -> bool:
 
 
 def options_of(cells: Sequence[SuiteCell]) -> dict[str, Any]:
-    """The metric's condition without its parameters: those are on the axis."""
+    """The figure's options; the metric goes without its condition's parameters, which are on the axis."""
     name = parse_metric(cells[0].metric)
     metric = str(MetricName(name.split, name.name, name.condition.partition(":")[0]))
     options = {"metric": metric, "label": heading(metric)}

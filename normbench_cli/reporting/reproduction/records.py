@@ -1,4 +1,4 @@
-"""The verdict as numbers for other programs: a mapping a cell and a mapping a claim."""
+"""The verdict as numbers for other programs: one mapping per cell and per claim."""
 
 from __future__ import annotations
 

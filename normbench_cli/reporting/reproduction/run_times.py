@@ -1,4 +1,4 @@
-"""How long the recorded runs took, from the begin of each to its end; pauses of an interrupted run are included."""
+"""How long the recorded runs took, from start to end; pauses of an interrupted run are included."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RunTimes = Mapping[str, float]  # run -> seconds
 
 
 def run_times(runs: pd.DataFrame) -> dict[str, float]:
-    """Of the runs that ended."""
+    """The run times of the runs that ended."""
     ended = runs[runs["finished_at"].notna()]
     return {
         str(run.id): (run.finished_at - run.started_at).total_seconds()
@@ -20,6 +20,6 @@ def run_times(runs: pd.DataFrame) -> dict[str, float]:
 
 
 def mean_time(times: RunTimes, runs: Iterable[str]) -> float | None:
-    """Seconds a run; None if none of them is known."""
+    """Mean seconds per run; None if no run time is known."""
     known = [times[run] for run in runs if run in times]
     return fmean(known) if known else None

@@ -1,4 +1,4 @@
-"""The values that a question compares: of each row and column by seed, or in a cross-validation by seed and fold."""
+"""The values that a question compares: for each row and column by seed, or in a cross-validation by seed and fold."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from normbench_cli.suites import Cell, Place, Scale, Suite
 
 Units = Mapping[Hashable, float]  # seed, or (seed, fold) -> value; nan where the run diverged
 NAN = float("nan")
-LAST = "last"  # the choice of the epoch of which every fold's value is recorded
+LAST = "last"  # the epoch choice for which each fold's value is recorded
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The values of a cell as they are recorded.  folds: 0 if they are by seed."""
+    """The recorded values of a cell.  folds: 0 if they are by seed."""
 
     cell: Cell
     units: Units
@@ -30,7 +30,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Part:
-    """What is compared at once: a column, or a panel.  The values are in `unit`."""
+    """What is compared together: a column or a panel.  The values are in `unit`."""
 
     rows: Mapping[Hashable, Units]
     folds: int
@@ -38,7 +38,7 @@ class Part:
     higher: bool = True
 
     def by_seed(self) -> Mapping[Hashable, Units]:
-        """The rows by seed, their folds averaged."""
+        """The rows by seed, averaged over folds."""
         return {row: mean_over_folds(units) for row, units in self.rows.items()} if self.folds else self.rows
 
 
@@ -51,7 +51,7 @@ def mean_over_folds(units: Units) -> Units:
 
 
 def read_scores(store: Store, suite: Suite, scale: Scale, recorded: Mapping[Place, str]) -> list[Scores]:
-    """The scores of all cells that have a part in the suite's question."""
+    """The scores of all cells that count in the suite's question."""
     assert suite.question is not None
     cells = [cell for cell in suite.cells if suite.question.counts(cell.column) and not cell.is_of_data]
     runs = {place: run_id for place, run_id in recorded.items() if place.suite == suite.name}
@@ -66,7 +66,7 @@ def read_scores(store: Store, suite: Suite, scale: Scale, recorded: Mapping[Plac
 
 
 def folds_of(suite: Suite, cell: Cell, scale: Scale) -> int:
-    """How many folds a cell's runs have, if the value of each is recorded."""
+    """The number of folds of a cell's runs; 0 unless each fold's value is recorded."""
     by_fold = cell.sd and parse_metric(cell.metric).condition == LAST
     return scale.config(suite, cell, scale.seeds_of(suite)[0]).folds if by_fold else 0
 
@@ -96,7 +96,7 @@ def scores_of(
 
 
 def of_columns(scores: list[Scores]) -> dict[str, Part]:
-    """A part for each column."""
+    """One part per column."""
     found: dict[str, list[Scores]] = {}
     for one in scores:
         found.setdefault(one.cell.column, []).append(one)
@@ -116,7 +116,7 @@ def scaled(units: Units, factor: float) -> Units:
 
 
 def of_ranges(scores: list[Scores]) -> dict[str, Part]:
-    """A part for each panel: of each row and seed, how many decades of `at` are within a point of its best."""
+    """One part per panel: for each row and seed, how many decades of `at` are within a point of its best."""
     panels: dict[str, dict[str, list[Scores]]] = {}
     for one in scores:
         panels.setdefault(one.cell.panel, {}).setdefault(one.cell.row, []).append(one)
@@ -127,7 +127,7 @@ def of_ranges(scores: list[Scores]) -> dict[str, Part]:
 
 
 def widths(parts: list[Scores]) -> Units:
-    """By seed, of the seeds that were run at every value; values at which a run diverged are outside the range."""
+    """Widths by seed, for seeds that were run at every value; values where a run diverged are outside the range."""
     seeds = [seed for seed in parts[0].units if all(seed in one.units for one in parts)]
     found: dict[Hashable, float] = {}
     for seed in seeds:

@@ -1,7 +1,7 @@
 """Runs still needed: those of the paper's protocol that are not recorded, and the hours they would take.
 
-The hours are the run times of recorded runs of the same network, data and norm (or of any norm, where that one has
-none), in proportion to the length of the schedule; their median, because a run that waited for others took longer.
+The hours are the median run time of recorded runs of the same network, data and norm (or of any norm if that one has
+none), scaled to the length of the schedule; the median, because a run that waited for others took longer.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from normbench_cli.suites.scales import paper_config
 
 COLUMNS = ("suite", "row", "columns", "runs", "hours")
 ALL = "all of these"
-Rates = Mapping[tuple[str, ...], float]  # network, data, unit of length and perhaps norm -> seconds an epoch or step
+Rates = Mapping[tuple[str, ...], float]  # network, data, unit of length, perhaps norm -> seconds per epoch or step
 
 
 @dataclass(frozen=True)
 class Open:
-    """The runs of a suite's row that are missing.  hours: None if no recorded run tells how long they take."""
+    """The missing runs of a suite's row.  hours: None if no recorded run allows an estimate."""
 
     suite: str
     row: str
@@ -42,7 +42,7 @@ def still_open(
     times: RunTimes,
     elsewhere: Rates | None = None,
 ) -> list[Open]:
-    """A run that several rows share is counted in the first of them.  elsewhere: rates of runs of other suites."""
+    """A run shared by several rows is counted in the first of them.  elsewhere: rates of other suites' runs."""
     rates, counted = {**(elsewhere or {}), **rates_of(suites, scale, recorded, times)}, set[str]()
     return [
         found
@@ -55,7 +55,7 @@ def still_open(
 def open_row(
     suite: Suite, row: str, scale: Scale, recorded: Mapping[Place, str], rates: Rates, counted: set[str]
 ) -> Iterator[Open]:
-    """A row's runs of which the time is known, and those of which it is not."""
+    """Yield a row's missing runs with a known run time, then those without."""
     known, unknown = dict[str, list[float]](), dict[str, list[float]]()
     for cell in suite.cells:
         if cell.row != row or cell.is_of_data:
@@ -87,7 +87,7 @@ def rates_of(suites: Iterable[Suite], scale: Scale, recorded: Mapping[Place, str
 
 
 def recorded_rates(runs: pd.DataFrame) -> Rates:
-    """Of all finished trainings of a database."""
+    """The rates of all finished training runs of a database."""
     if runs.empty:
         return {}
     found: dict[tuple[str, ...], list[float]] = {}
@@ -103,7 +103,7 @@ def recorded_rates(runs: pd.DataFrame) -> Rates:
 
 
 def keys(config: RunConfig) -> list[tuple[str, ...]]:
-    """The most similar runs first."""
+    """Keys of `Rates`, the most similar runs first."""
     alike = (config.model, config.data, "steps" if config.iterations else "epochs")
     return [(*alike, config.norm), alike]
 
@@ -139,7 +139,7 @@ def open_table(found: Sequence[Open], devices: Sequence[str]) -> Table:
 
 
 def with_total(found: Sequence[Open]) -> list[Open]:
-    """All of them, and their sum; its hours are those that are known."""
+    """All of them and, if several, their sum; its hours are the known ones."""
     if len(found) < 2:
         return list(found)
     known = [one.hours for one in found if one.hours is not None]

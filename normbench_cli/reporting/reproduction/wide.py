@@ -1,4 +1,4 @@
-"""A suite that is compared with no published number, as a wide table: a line for each row, a column for each number."""
+"""A suite without published numbers as a wide table: one line per row, one column per number."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from normbench_cli.suites import Scale, Suite
 
 
 def is_wide(suite: Suite) -> bool:
-    """Whether its numbers stand alone, and its rows have several."""
+    """Whether the suite has several columns, and neither a question nor published numbers."""
     alone = not suite.question and not any(cell.published for cell in suite.cells)
     return alone and len(suite.columns) > 1 and not any(cell.is_of_data for cell in suite.cells)
 
 
 def wide_table(suite: Suite, title: str, rows: Sequence[Row], times: RunTimes, notes: Sequence[str]) -> Table:
-    """Rows of which nothing is measured are left out and named in a note."""
+    """Rows without measurements are left out and named in a note."""
     lines = {row: [one for one in rows if one[0].row == row] for row in suite.rows}
     shown = {row: parts for row, parts in lines.items() if any(found.n or found.diverged for _, found, _ in parts)}
     absent = [row for row in lines if row not in shown]
@@ -62,7 +62,7 @@ def seconds_of(parts: Sequence[Row], times: RunTimes) -> float | None:
 
 
 def wide_records(suite: Suite, rows: Sequence[Row], scale: Scale, times: RunTimes) -> Iterator[dict[str, Any]]:
-    """The run time of each line."""
+    """The mean run time of each line."""
     for row in suite.rows:
         seconds = seconds_of([one for one in rows if one[0].row == row], times)
         if seconds is not None:

@@ -1,4 +1,4 @@
-"""Statistics of repeated runs: what a few seeds say, and what they cannot say.
+"""Statistics of repeated runs: what a few seeds can and cannot show.
 
 ========== ==================================================================================================
 `summary`   mean, sd (ddof=1), n and the 95 % interval of the mean by Student's t
@@ -6,21 +6,21 @@
 `paired`    two groups compared seed by seed: interval, paired t, exact sign-flip permutation, effect size
 `power`     how many seeds would show the difference seen
 `multiple`  Holm's correction of a table of p-values
-`groups`    all groups of a table against a baseline, and which are no worse than the best
+`groups`    all groups of a table against a baseline, and which are tied with the best
 `budgets`   the best score that a smaller search is expected to find, with a bootstrap interval
-`luck`      what the choice of a setting by noisy validation scores adds to the variance of the final runs
-`tuned`     contenders of a tuning: which is best on fresh seeds, in how wide a range of a setting
+`luck`      the variance that choosing a setting by noisy validation scores adds to the final runs
+`tuned`     contenders of a tuning: the best on fresh seeds, and the width of a setting's good range
 `survival`  times until a score is reached, censored where it was not: Kaplan and Meier, the log-rank test
 `datasets`  wins and losses over data sets: the sign test; Friedman's test with Nemenyi's critical difference
 ========== ==================================================================================================
 
-**When a difference is called significant**: when the p-value of the sign-flip permutation test, corrected by Holm over
-the table, is at most 0.05.  That test needs no normal distribution, only that the sign of a difference would be a coin
-toss if the groups were equal.  With n pairs it cannot go below 2^(1-n), so no difference is significant with fewer than
-six seeds, however large it looks, and `Comparison.limits` says so.  The paired t-test is shown beside; it can go lower
-with few seeds because it assumes what few seeds cannot confirm.
+**When a difference is called significant**: when the p-value of the sign-flip permutation test, Holm-corrected over the
+table, is at most 0.05.  That test assumes no normal distribution, only that the sign of a difference is a coin toss if
+the groups are equal.  With n pairs it cannot go below 2^(1-n), so no difference is significant with fewer than six
+seeds, however large it looks, and `Comparison.limits` says so.  The paired t-test is shown beside it; it can go lower
+with few seeds because it assumes normality, which few seeds cannot confirm.
 
-A run that diverged has no value to average: it is counted beside, and the comparison is one of the runs that did not.
+A diverged run has no value to average: it is counted separately, and the comparison covers only the other runs.
 
 `summarize` loads nothing; the others load scipy.stats and statsmodels on first use, which takes seconds.
 """
@@ -104,7 +104,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Everything but `summarize` on first use, because it loads scipy.stats."""
+    """Import everything but `summarize` on first use, because it loads scipy.stats."""
     if name in __all__:
         from normbench_cli.reporting.statistics import (
             aggregate,

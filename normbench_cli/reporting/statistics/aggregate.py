@@ -1,4 +1,4 @@
-"""One number for many data sets and seeds: the interquartile mean, with an interval that a few seeds can support.
+"""One number for many data sets and seeds: the interquartile mean, with an interval valid for a few seeds.
 
 Agarwal et al., Deep Reinforcement Learning at the Edge of the Statistical Precipice, NeurIPS 2021 (rliable).
 """
@@ -17,9 +17,9 @@ Statistic = Callable[..., NDArray[np.float64]]  # of an array along `axis`
 
 
 def interquartile_mean(values: ArrayLike, axis: int | None = None) -> NDArray[np.float64]:
-    """The mean of the middle half: a quarter of the values is cut off at either end, rounded down.
+    """The mean of the middle half: a quarter of the values, rounded down, is trimmed at either end.
 
-    Over several data sets the values of all of them are taken together, as rliable does.
+    Values of several data sets are pooled, as in rliable.
     """
     return np.asarray(trim_mean(values, proportiontocut=0.25, axis=axis), dtype=float)
 
@@ -32,18 +32,19 @@ def bootstrap_interval(
     resamples: int = 9999,
     seed: int = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The 95 % interval of a statistic over all strata by the stratified percentile bootstrap: its ends.
+    """The ends of the 95 % stratified percentile bootstrap interval of a statistic over all strata.
 
-    strata: the values of each data set, a value a seed along the last axis.  Every resample draws from each stratum as
-    many values as it has, so runs on different data sets count as independent.  statistic: of all drawn values along
+    strata: the values of each data set, one value per seed along the last axis.  Every resample draws from each stratum
+    as many values as it has, so runs on different data sets count as independent.  statistic: of all drawn values along
     ``axis``.
 
     expanded: False for rliable's interval, from the 2.5 % to the 97.5 % quantile of the resamples.  It is too narrow
-    for a few seeds, because resamples of few values vary too little: of normal values and five seeds it holds the true
-    one in 89 to 92 % of cases.  So the quantiles are taken further out (Hesterberg, What Teachers Should Know About the
-    Bootstrap, 2015): Student's t takes the place of the normal distribution, and over several data sets of n seeds it
-    is multiplied by sqrt(n / (n - 1)).  In simulations with 5 and 10 seeds and 1 to 5 data sets the interval then holds
-    the true value in 94 to 97 % of cases.  With three seeds on one data set no such interval gets above 75 %.
+    for a few seeds, because resamples of few values vary too little: for normal values and five seeds it covers the
+    true one in 89 to 92 % of cases.  So the quantiles are taken further out (Hesterberg, What Teachers Should Know
+    About the Bootstrap, 2015): Student's t replaces the normal distribution, and over several data sets of n seeds it
+    is multiplied by sqrt(n / (n - 1)).  In simulations with 5 and 10 seeds and 1 to 5 data sets the interval then
+    covers the true value in 94 to 97 % of cases.  With three seeds on one data set no such interval covers it in more
+    than 75 %.
     """
     values = tuple(np.asarray(stratum, dtype=float) for stratum in strata)
     if min(stratum.shape[-1] for stratum in values) < 2:  # one value has no spread

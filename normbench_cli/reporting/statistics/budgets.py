@@ -18,7 +18,7 @@ RESAMPLES = 2000
 def expected_best(scores: Sequence[float], *, replacement: bool = False) -> NDArray[np.float64]:
     """The expected best of n scores for n = 1, 2, ..., all of them.
 
-    With v_1 <= ... <= v_N, without replacement, that is n different ones of the N scores, each set equally likely:
+    With v_1 <= ... <= v_N, without replacement, i.e. for n distinct scores of the N, each set equally likely:
 
         E = sum_i v_i C(i - 1, n - 1) / C(N, n)
 
@@ -31,8 +31,8 @@ def expected_best(scores: Sequence[float], *, replacement: bool = False) -> NDAr
 def expected_best_interval(
     scores: Sequence[float], *, replacement: bool = False, resamples: int = RESAMPLES, seed: int = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The ends of the 95 % percentile bootstrap interval of `expected_best` for each n: other searches of this size
-    are imitated by drawing from the scores with replacement.  It cannot reach above the best score."""
+    """The ends of the 95 % percentile bootstrap interval of `expected_best` for each n: other searches of this size are
+    simulated by drawing from the scores with replacement.  It cannot exceed the best score."""
     given = np.asarray(scores, dtype=float)
     drawn = np.random.default_rng(seed).choice(given, (resamples, len(given)))
     found = np.sort(drawn, axis=1) @ weights(len(given), replacement).T
@@ -41,7 +41,7 @@ def expected_best_interval(
 
 
 def weights(count: int, replacement: bool) -> NDArray[np.float64]:
-    """(n, i): the chance that the i-th smallest of so many scores is the best of n drawn."""
+    """(n, i): the probability that the i-th smallest of `count` scores is the best of n drawn."""
     n, i = np.arange(1, count + 1)[:, None], np.arange(1, count + 1)[None, :]
     if replacement:
         return (i / count) ** n - ((i - 1) / count) ** n

@@ -1,4 +1,4 @@
-"""Groups compared over several data sets: who wins how often, and whose ranks differ.
+"""Groups compared over several data sets: wins and losses, and differences in rank.
 
 Demsar, Statistical Comparisons of Classifiers over Multiple Data Sets, JMLR 2006.
 """
@@ -18,7 +18,7 @@ ENOUGH_DATASETS = 10  # for the chi-square distribution of Friedman's statistic,
 
 @dataclass(frozen=True)
 class SignTest:
-    """Over how many data sets a is better than b, worse, and equal; p of the two-sided sign test, without the ties."""
+    """On how many data sets a is better than b, worse, and equal; p of the two-sided sign test, without ties."""
 
     wins: int
     losses: int
@@ -27,9 +27,9 @@ class SignTest:
 
 
 def sign_test(a: Sequence[float], b: Sequence[float], *, higher_is_better: bool = True) -> SignTest:
-    """Wins and losses of a against b, a pair of values for each data set.
+    """Count wins and losses of a against b, one pair of values per data set.
 
-    A data set on which a value is not finite has no winner: it is among neither.
+    A data set with a non-finite value counts as neither.
     """
     pairs = [(x, y) for x, y in zip(a, b, strict=True) if math.isfinite(x) and math.isfinite(y)]
     greater, less = sum(x > y for x, y in pairs), sum(x < y for x, y in pairs)
@@ -43,7 +43,7 @@ class Friedman:
     """Friedman's test that all groups are equal, from their ranks on each data set.
 
     ranks: each group's mean rank, 1 is best; critical_difference: Nemenyi's, of mean ranks; datasets: those on which
-    every group has a value; left_out: the others; limits: what so few of them cannot support.
+    every group has a value; left_out: the others; limits: what too few of them cannot support.
     """
 
     statistic: float
@@ -56,7 +56,7 @@ class Friedman:
 
 
 def friedman(scores: pd.DataFrame, *, higher_is_better: bool = True) -> Friedman:
-    """Compare three groups or more over data sets: a row a data set, a column a group."""
+    """Compare three groups or more over data sets: one row per data set, one column per group."""
     complete = scores[scores.map(math.isfinite).all(axis=1)] if len(scores) else scores
     datasets, groups = complete.shape
     ranks = complete.rank(axis=1, ascending=not higher_is_better).mean()
@@ -97,7 +97,8 @@ def nemenyi_critical_difference(groups: int, datasets: int, level: float = LEVEL
 
 
 def nemenyi_p_values(scores: pd.DataFrame) -> pd.DataFrame:
-    """Nemenyi's p-value of each pair of groups: a row a data set, a column a group, every value given."""
+    """Nemenyi's p-value of each pair of groups.  scores: one row per data set, one column per group, no value
+    missing."""
     from scikit_posthocs import posthoc_nemenyi_friedman  # loads seaborn and matplotlib
 
     found = posthoc_nemenyi_friedman(scores.to_numpy())

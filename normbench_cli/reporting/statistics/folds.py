@@ -1,8 +1,8 @@
 """Two groups compared fold by fold.
 
-The folds of a cross-validation learn from mostly the same examples, so their differences vary less than those of new
-data would, and a usual paired test finds too much.  Nadeau & Bengio, Inference for the Generalization Error, Machine
-Learning 2003; of several cross-validations: Bouckaert & Frank, PAKDD 2004.
+The folds of a cross-validation train on mostly the same examples, so their differences vary less than on new data, and
+a standard paired test has too many false positives.  Nadeau & Bengio, Inference for the Generalization Error, Machine
+Learning 2003; for several cross-validations: Bouckaert & Frank, PAKDD 2004.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from scipy.special import stdtr
 def corrected_t_p_value(differences: Sequence[float], folds: int) -> float:
     """The two-sided p-value of t = d / (sd sqrt(1/n + 1/(folds - 1))) with n - 1 degrees of freedom.
 
-    differences: of one cross-validation or several, one a fold.  1 / (folds - 1) is the number of examples to test by
-    for each to learn from.  nan for a single difference, or where all are equal but not zero, as for the paired t-test.
+    differences: of one cross-validation or several, one per fold.  1 / (folds - 1) is the ratio of test to training
+    examples.  nan for a single difference, or if all are equal but not zero, as for the paired t-test.
     """
     values = np.asarray(differences, dtype=float)
     n = len(values)

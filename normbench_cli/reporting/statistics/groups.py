@@ -1,4 +1,4 @@
-"""All groups of a table: each against a baseline, and which of them are no worse than the best."""
+"""All groups of a table: each against a baseline, and which of them are tied with the best."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ COLUMNS = (*Comparison.__dataclass_fields__, "diverged", "unpaired")
 
 @dataclass(frozen=True)
 class GroupComparisons:
-    """table: a row a group other than the baseline, indexed by it, with
+    """table: one row per group other than the baseline, indexed by it, with
 
     - the columns of `Comparison`, of the group minus the baseline, over the seeds that both have;
-    - diverged: seeds on which either has no finite value; unpaired: seeds that only one of them has;
+    - diverged: seeds for which either has no finite value; unpaired: seeds that only one of them has;
     - p_t_holm, p_permutation_holm: corrected over the rows; significant: p_permutation_holm <= 0.05.
 
     best: the group with the best mean, None if no group has a value.  ties: the best group and those that the
-    permutation test does not find different from it, by Holm's correction over all pairs of groups, because which one
-    is best is known only afterwards.  limits: the sentences of all rows, once each.
+    permutation test does not find different from it, with Holm's correction over all pairs of groups, because the best
+    one is known only afterwards.  limits: the sentences of all rows, without duplicates.
     """
 
     table: pd.DataFrame
@@ -43,9 +43,9 @@ def compare_groups(
 ) -> GroupComparisons:
     """Compare groups by a metric.
 
-    values: columns group, seed, value, a row a run.  seed: what pairs the runs, a seed or a tuple of it and settings.
-    A run that diverged has the value nan.  Several values of one group and seed are averaged first, so that a seed
-    counts once.  baseline: None for no table, only best and ties.
+    values: columns group, seed, value, one row per run.  seed: what runs are paired by, a seed or a tuple of it and
+    settings.  A diverged run has the value nan.  Several values of one group and seed are averaged first, so that a
+    seed counts once.  baseline: None for no table, only best and ties.
     """
     groups = by_seed(values)
     others = [name for name in groups if name != baseline] if baseline in groups else []
@@ -70,7 +70,7 @@ def by_seed(values: pd.DataFrame) -> dict[Hashable, dict[Hashable, float]]:
 
 
 def paired(a: Seeds, b: Seeds) -> tuple[list[float], list[float]]:
-    """The values of the seeds on which both have a finite one."""
+    """The values of the seeds for which both have a finite one."""
     seeds = [seed for seed in a if seed in b and math.isfinite(a[seed]) and math.isfinite(b[seed])]
     return [a[seed] for seed in seeds], [b[seed] for seed in seeds]
 
@@ -112,7 +112,7 @@ def best_group(groups: Mapping[Hashable, Seeds], higher_is_better: bool) -> Hash
 
 
 def undecided(groups: Mapping[Hashable, Seeds], best: Hashable, level: float) -> Iterator[Hashable]:
-    """The best group and those that the test does not find different from it."""
+    """The best group and those not significantly different from it."""
     pairs = [pair for pair in combinations(groups, 2) if paired(groups[pair[0]], groups[pair[1]])[0]]
     p_of = dict(zip(pairs, holm(pair_p_values(groups, pairs)), strict=True))
     for name in groups:
@@ -122,7 +122,7 @@ def undecided(groups: Mapping[Hashable, Seeds], best: Hashable, level: float) ->
 
 
 def pair_p_values(groups: Mapping[Hashable, Seeds], pairs: Sequence[tuple[Hashable, Hashable]]) -> list[float]:
-    """The permutation test of each pair; those with equally many seeds are tested at once."""
+    """The permutation test of each pair; pairs with equally many seeds are tested in one batch."""
     differences = [np.subtract(*paired(groups[a], groups[b])) for a, b in pairs]
     found = np.full(len(pairs), NAN)
     lengths = np.array([len(one) for one in differences])

@@ -1,13 +1,13 @@
 """What the luck of a search adds to the variance of the final runs' mean.
 
-A search chooses the trial with the best validation score.  With other validation examples and another seed it may
-choose another trial, of another accuracy.  Over whole tunings, the mean of n final runs has the variance
+A search chooses the trial with the best validation score.  With other validation examples and another seed it might
+choose another trial, with another accuracy.  Over repeated tunings, the mean of n final runs has the variance
 
     Var(true accuracy of the chosen trial) + sd over seeds^2 / n
 
-Final runs show the second part; the first, the luck, is estimated here.  True accuracies are not known, and the scores
-are no stand-in for them: they spread wider, and the best of them is too good.  So the trials are taken as a sample of a
-normal population, whose mean and sd the scores themselves tell (a hierarchical model, as of Rubin's eight schools):
+Final runs show the second term; the first, the luck, is estimated here.  True accuracies are unknown, and the scores
+cannot replace them: they spread wider, and the best of them is too good.  So the trials are modeled as a sample of a
+normal population, whose mean and sd are inferred from the scores (a hierarchical model, as for Rubin's eight schools):
 
     score_k ~ N(accuracy_k, noise_k^2),   accuracy_k ~ N(mean, spread^2),   mean, spread: uniform
 
@@ -24,18 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-REACH = 6.0  # sd of noise: a trial that scored so much less than the best could not have won
-STEPS = 60  # values of the population's sd that are weighed
+REACH = 6.0  # sd of noise: a trial this far below the best could not have won
+STEPS = 60  # grid points for the population's sd
 DRAWS = 2000
 
 
 def luck_of_search(scores: Sequence[float], examples: int, sd: float) -> float:
-    """The variance of the chosen trial's true accuracy over validation scores drawn anew.
+    """The variance of the chosen trial's true accuracy over redrawn validation scores.
 
     With one vector of accuracies, two searches choose a and b: the variance is half the mean of (a - b)^2, over redrawn
-    scores and over all accuracies that the scores given allow.
+    scores and over the posterior of the accuracies.
 
-    scores: of the finished trials.  examples: of the validation set.  sd: of a run over seeds; nan if not known.
+    scores: of the finished trials.  examples: of the validation set.  sd: of a run over seeds; nan if unknown.
     """
     given = np.asarray(scores, dtype=float)
     if len(given) < 2 or examples < 1:
@@ -49,9 +49,10 @@ def luck_of_search(scores: Sequence[float], examples: int, sd: float) -> float:
 
 
 def noise_of(scores: Array, examples: int, sd: float) -> Array:
-    """The sd of each score: a share p of the examples has the variance p (1 - p) / examples, a run over seeds sd^2.
+    """The sd of each score: a fraction p of the examples has the variance p (1 - p) / examples, a run over seeds sd^2.
 
-    Two right and two wrong examples are added, or a perfect score would have no noise (Agresti and Coull 1998).
+    Two right and two wrong examples are added, as a perfect score would otherwise have no noise (Agresti and Coull
+    1998).
     """
     share = (scores * examples + 2) / (examples + 4)
     noise: Array = np.sqrt(share * (1 - share) / (examples + 4) + (sd**2 if math.isfinite(sd) else 0.0))
@@ -68,13 +69,13 @@ def plausible_accuracies(scores: Array, noise: Array, draws: int, rng: np.random
     weight = np.exp(likelihood - likelihood.max())
     at = rng.choice(STEPS, draws, p=weight / weight.sum())
     center = mean[at] + rng.normal(0, precision[at].sum(axis=1) ** -0.5)
-    kept = spread[at, None] ** 2 * precision[at]  # of a score's distance from the population's mean
+    kept = spread[at, None] ** 2 * precision[at]  # share of a score's distance from the population's mean
     drawn: Array = rng.normal(center[:, None] + kept * (scores - center[:, None]), np.sqrt(kept) * noise)
     return drawn
 
 
 def chosen(accuracies: Array, noise: Array, rng: np.random.Generator) -> Array:
-    """The true accuracy of the trial that would be chosen, in each draw."""
+    """The true accuracy of the trial chosen in each draw."""
     best = rng.normal(accuracies, noise).argmax(axis=1)
     found: Array = accuracies[np.arange(len(accuracies)), best]
     return found

@@ -1,4 +1,4 @@
-"""Many tests in one table: p-values that keep the chance of any false alarm at the stated level."""
+"""Many tests in one table: p-values that control the family-wise error rate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from statsmodels.stats.multitest import multipletests
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down correction: the chance that any true null hypothesis has a p-value <= a is at most a.
 
-    A p-value that is nan belongs to no test: it stays nan and is not counted.
+    A nan p-value belongs to no test: it stays nan and is not counted.
     """
     given = np.asarray(p_values, dtype=float)
     tested = ~np.isnan(given)

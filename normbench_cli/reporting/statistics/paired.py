@@ -1,6 +1,6 @@
 """Two groups compared seed by seed.
 
-Runs of equal seed see the data in the same order and, where shapes allow, begin with the same weights, so the
+Runs of equal seed see the data in the same order and, where shapes allow, start from the same weights, so the
 differences of pairs vary less than the runs.
 """
 
@@ -18,9 +18,9 @@ from normbench_cli.reporting.statistics.power import seeds_for_level, seeds_need
 from normbench_cli.reporting.statistics.summary import summarize
 
 LEVEL = 0.05
-MOST_EXACT = 14  # pairs whose 2^n flips are all tried; more pairs are flipped at random
+MOST_EXACT = 14  # pairs up to which all 2^n flips are tried; more are flipped at random
 RANDOM_FLIPS = 9999
-ENOUGH_FOR_NORMALITY = 20  # differences; with fewer no test of normality finds what would matter
+ENOUGH_FOR_NORMALITY = 20  # differences; with fewer, tests of normality lack power
 NAN = float("nan")
 
 
@@ -29,11 +29,11 @@ class Comparison:
     """The differences a - b of n pairs.
 
     difference: their mean; sd: with ddof=1; low, high: the 95 % interval of the mean by Student's t.
-    p_t: the paired t-test.  p_permutation: the sign-flip permutation test, exact up to 14 pairs.  smallest_p: the least
-    p-value that it can give with n pairs, 2^(1-n).
-    effect_size: difference / sd.  seeds_needed: with which a true difference of this effect size would be found in 80 %
-    of cases; None if there is none or it would take more than 10,000.
-    limits: what n cannot support, a sentence each.
+    p_t: the paired t-test.  p_permutation: the sign-flip permutation test, exact up to 14 pairs.
+    smallest_p: the smallest p-value that it can give with n pairs, 2^(1-n).
+    effect_size: difference / sd.  seeds_needed: to find a true difference of this effect size in 80 % of cases;
+    None if there is no difference or it would take more than 10,000.
+    limits: what n cannot support, one sentence each.
     """
 
     n: int
@@ -52,8 +52,8 @@ class Comparison:
 def compare_paired(a: Sequence[float], b: Sequence[float], *, level: float = LEVEL, comparisons: int = 1) -> Comparison:
     """Compare the values of two groups, the i-th of a with the i-th of b.
 
-    comparisons: how many of them Holm's correction will be over; a difference must then be clearer to be found.
-    A value that is not finite is not left out: it shows in all figures.
+    comparisons: the number that Holm's correction will be over; it raises the bar for significance.
+    A non-finite value is not left out: it shows in all numbers.
     """
     if len(a) != len(b):
         raise ValueError(f"{len(a)} values cannot be paired with {len(b)}")
@@ -80,14 +80,14 @@ def compare_paired(a: Sequence[float], b: Sequence[float], *, level: float = LEV
 
 
 def without_rounding(differences: NDArray[np.float64], size: float) -> NDArray[np.float64]:
-    """Differences that are equal but for the rounding of values of this size, made equal."""
+    """Make differences equal if they differ only by the rounding of values of this size."""
     middle = float(np.median(differences))
     equal = math.isfinite(size) and np.abs(differences - middle).max() <= 1e-14 * size
     return np.full_like(differences, middle) if equal else differences
 
 
 def quotient(difference: float, sd: float) -> float:
-    """difference / sd; infinite where all differences are equal and not zero, zero where all are zero."""
+    """difference / sd; infinite if all differences are equal and not zero, zero if all are zero."""
     if sd == 0:
         return math.copysign(math.inf, difference) if difference else 0.0
     return difference / sd
@@ -96,8 +96,8 @@ def quotient(difference: float, sd: float) -> float:
 def t_test_p_value(differences: ArrayLike) -> NDArray[np.float64]:
     """The two-sided p-value of the paired t-test, of the differences along the last axis.
 
-    nan where there is a single difference, and where all are equal but not zero: the t statistic is then infinite,
-    which says that a sd cannot be estimated, not that the evidence is.
+    nan for a single difference, and if all are equal but not zero: the t statistic is then infinite, because the sd
+    cannot be estimated, not because the evidence is infinite.
     """
     values = np.asarray(differences, dtype=float)
     found = np.full(values.shape[:-1], np.nan)
@@ -111,9 +111,9 @@ def t_test_p_value(differences: ArrayLike) -> NDArray[np.float64]:
 def sign_flip_p_value(differences: ArrayLike) -> NDArray[np.float64]:
     """The two-sided p-value of the sign-flip permutation test, of the differences along the last axis.
 
-    If the groups were equal, every difference could as well have had the other sign.  The p-value is the fraction of
-    the 2^n sign flips whose mean is at least as far from zero.  With more than 14 pairs 9,999 random flips stand for
-    all of them, the same in every call.
+    If the groups were equal, every difference could equally well have the other sign.  The p-value is the fraction of
+    the 2^n sign flips whose mean is at least as far from zero.  With more than 14 pairs, 9,999 random flips are used
+    instead, the same in every call.
     """
     values = np.asarray(differences, dtype=float)
     found = np.full(values.shape[:-1], np.nan)

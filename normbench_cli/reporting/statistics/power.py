@@ -6,17 +6,17 @@ import math
 
 from statsmodels.stats.power import TTestPower
 
-POWER = 0.8  # the usual chance to find a difference that is there
-MOST_SEEDS = 10_000  # a difference that takes more is one that nobody will show
+POWER = 0.8  # the conventional power
+MOST_SEEDS = 10_000  # a difference that needs more is out of reach
 
 
 def seeds_needed(effect_size: float, *, level: float = 0.05, power: float = POWER) -> int | None:
-    """The least number of seeds with which a true difference of this effect size is found with this power.
+    """The smallest number of seeds that finds a true difference of this effect size with this power.
 
     effect_size: difference / sd of the differences.  level: of one test; with k comparisons under Holm's correction the
-    strictest is 0.05 / k.  The power is that of the paired t-test, with never fewer seeds than the permutation test
-    needs to reach the level at all; that test may take one seed more for the same power.
-    None: a difference that is zero or not known, or one that takes more than 10,000 seeds.
+    strictest is 0.05 / k.  The power is that of the paired t-test, but never with fewer seeds than the permutation test
+    needs to reach the level at all; that test may need one seed more for the same power.
+    None: the difference is zero or unknown, or needs more than 10,000 seeds.
     """
     if math.isnan(effect_size) or effect_size == 0:
         return None
@@ -39,14 +39,14 @@ def seeds_needed(effect_size: float, *, level: float = 0.05, power: float = POWE
 
 def t_test_power(effect_size: float, n: int, level: float) -> float:
     found = TTestPower().power(abs(effect_size), n, level)
-    return 1.0 if math.isnan(found) else float(found)  # scipy's noncentral t has no number for very large effects
+    return 1.0 if math.isnan(found) else float(found)  # scipy's noncentral t gives nan for very large effects
 
 
 def smallest_p_value(n: int) -> float:
-    """The least p-value of the two-sided sign-flip permutation test of n pairs: 2 of 2^n flips are as extreme."""
+    """The smallest p-value of the two-sided sign-flip permutation test of n pairs: 2 of 2^n flips are as extreme."""
     return 2.0 ** (1 - n)
 
 
 def seeds_for_level(level: float) -> int:
-    """The least number of pairs with which the permutation test can reach a level: six for 0.05."""
+    """The smallest number of pairs with which the permutation test can reach a level: six for 0.05."""
     return max(2, math.ceil(1 - math.log2(level)))

@@ -14,7 +14,7 @@ NAN = float("nan")
 class Summary:
     """``sd`` is the sample standard deviation (ddof=1); ``ci95_*`` the 95 % interval of the mean by Student's t.
 
-    Both are nan for a single number.  Numbers that are not finite are not left out: they show in the mean.
+    Both are nan for a single number.  Non-finite numbers are not left out: they show in the mean.
     """
 
     mean: float
@@ -35,7 +35,7 @@ def summarize(values: Sequence[float]) -> Summary:
     low, high = min(values), max(values)
     if math.isinf(low) or math.isinf(high):
         return Summary(sum(values), NAN, n, low, high, NAN, NAN)
-    # each is divided first, so that the sum cannot overflow; clamped, because rounding may leave the range
+    # divide each first, so that the sum cannot overflow; clamp, because rounding may leave the range
     mean = min(max(math.fsum(value / n for value in values), low), high)
     if n == 1:
         return Summary(mean, NAN, n, low, high, NAN, NAN)

@@ -1,6 +1,6 @@
-"""Times until something is reached, where some runs never reached it: Kaplan and Meier's estimate, the log-rank test.
+"""Times until something is reached, with runs that never reach it: Kaplan and Meier's estimate, the log-rank test.
 
-A run that did not reach it by its end is censored: it counts as not reached up to there, and says nothing about later.
+A run that did not reach it by its end is censored: it counts as not reached up to then, and says nothing about later.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from normbench_cli.reporting.statistics.paired import NAN, compare_paired
 
 @dataclass(frozen=True)
 class Time:
-    """When a run reached something, or how long it was watched without that."""
+    """When a run reached something, or how long it was observed without reaching it."""
 
     at: float
     reached: bool
@@ -25,7 +25,7 @@ class Time:
 
 @dataclass(frozen=True)
 class TimeComparison:
-    """test: how p was computed: the sign-flip permutation test of pairs where all reached it, otherwise log-rank."""
+    """test: how p was computed: the sign-flip permutation test of pairs if all runs reached it, otherwise log-rank."""
 
     p: float
     test: str
@@ -34,7 +34,7 @@ class TimeComparison:
 def kaplan_meier(times: Sequence[Time]) -> list[tuple[float, float]]:
     """The steps of the curve: a time, and the share of runs that have reached it by then.
 
-    1 - S(t), S(t) = prod over the times t_j <= t at which d_j of the n_j runs still watched reached it of 1 - d_j / n_j
+    1 - S(t), S(t) = prod over the times t_j <= t at which d_j of the n_j runs at risk reached it of 1 - d_j / n_j
     """
     left, steps = 1.0, [(0.0, 0.0)]
     for moment in sorted({time.at for time in times if time.reached}):
@@ -45,7 +45,7 @@ def kaplan_meier(times: Sequence[Time]) -> list[tuple[float, float]]:
 
 
 def median_time(times: Sequence[Time]) -> float:
-    """The time by which half of the runs have reached it; infinite if that was not seen."""
+    """The time by which half of the runs have reached it; infinite if fewer did."""
     return next((moment for moment, share in kaplan_meier(times) if share >= 0.5 - 1e-12), math.inf)
 
 
@@ -60,7 +60,7 @@ def compare_times(a: Mapping[Hashable, Time], b: Mapping[Hashable, Time]) -> Tim
 
 
 def log_rank(groups: Sequence[Sequence[Time]]) -> float:
-    """The p-value of the log-rank test that the groups reach it alike; nan if none reached it or there is one run."""
+    """The p-value of the log-rank test of equal times in all groups; nan if no run reached it or a group is empty."""
     times = [time for group in groups for time in group]
     if not any(time.reached for time in times) or min(map(len, groups)) == 0:
         return NAN

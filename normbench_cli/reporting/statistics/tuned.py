@@ -1,4 +1,4 @@
-"""What a tuning shows of its contenders: which is best on fresh seeds, and how much the learning rate matters."""
+"""Comparing the contenders of a tuning: which is best on fresh seeds, and how much the learning rate matters."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ LUCK_DF = (
 class Standing:
     """best: the contender with the best mean of its final runs, None if none has a value.
 
-    p: of each other, the test against the best that counts the luck of both searches, see `luck_test`.  p_t: the
-    paired t-test of the final runs alone.  Both are after Holm's correction over all pairs of contenders, because which
-    one is best is known only afterwards.  p_permutation: the sign-flip test of the final runs, not corrected.
+    p: for each other contender, the test against the best that includes the luck of both searches, see `luck_test`.
+    p_t: the paired t-test of the final runs alone.  Both are after Holm's correction over all pairs of contenders,
+    because the best one is known only afterwards.  p_permutation: the sign-flip test of the final runs, not
+    corrected.
     """
 
     best: Hashable | None
@@ -35,15 +36,15 @@ class Standing:
     p_permutation: Mapping[Hashable, float]
 
     def is_tie(self, name: Hashable) -> bool:
-        """Whether the test does not tell a contender from the best."""
+        """Whether a contender is not significantly different from the best."""
         return not self.p.get(name, NAN) <= LEVEL
 
 
 def stand(finals: Mapping[Hashable, Seeds], luck: Mapping[Hashable, float] | None = None) -> Standing:
-    """The standing by the values of the final runs, of each contender by seed; of those that diverged, nan.
+    """Return the standing.  finals: each contender's final values by seed, nan for a diverged run.
 
-    luck: of each contender, the variance that its search adds.  A t-test decides: with five seeds the permutation test
-    cannot go below 1/16.
+    luck: the variance that each contender's search adds.  A t-test decides, because with five seeds the permutation
+    test cannot go below 1/16.
     """
     best, luck = best_group(finals, higher_is_better=True), luck or {}
     pairs = [pair for pair in combinations(finals, 2) if paired(finals[pair[0]], finals[pair[1]])[0]]
@@ -60,14 +61,14 @@ def stand(finals: Mapping[Hashable, Seeds], luck: Mapping[Hashable, float] | Non
 
 
 def with_luck(found: Comparison, a: float, b: float) -> float:
-    """The two-sided p-value of a comparison of contenders whose searches add the variances a and b; without luck that
-    of the paired t-test."""
+    """The two-sided p-value of a comparison of contenders whose searches add the variances a and b; without luck the
+    paired t-test's."""
     return luck_test(found.difference, found.sd, found.n, a, b) if a + b > 0 else found.p_t
 
 
 def luck_test(difference: float, sd: float, n: int, a: float, b: float) -> float:
     """The two-sided p-value of t = difference / sqrt(sd^2 / n + a + b), where two searches add the variances a and b;
-    never less than that of the paired t-test, which has fewer degrees of freedom."""
+    never below the paired t-test's, which has fewer degrees of freedom."""
     if n < 2 or not a + b > 0:
         return NAN
     of_seeds, distance = sd**2 / n, -abs(difference)
@@ -77,8 +78,8 @@ def luck_test(difference: float, sd: float, n: int, a: float, b: float) -> float
 
 
 def satterthwaite(of_seeds: float, n: int, a: float, b: float) -> float:
-    """The degrees of freedom of a sum of variances by Welch and Satterthwaite: n - 1 of that of n seeds, `LUCK_DF` of
-    that of each search."""
+    """The degrees of freedom of a sum of variances by Welch and Satterthwaite: n - 1 for the variance over n seeds,
+    `LUCK_DF` for that of each search."""
     return (of_seeds + a + b) ** 2 / (of_seeds**2 / (n - 1) + (a**2 + b**2) / LUCK_DF)
 
 
@@ -86,8 +87,8 @@ def satterthwaite(of_seeds: float, n: int, a: float, b: float) -> float:
 class RobustRange:
     """The values of a setting whose trials scored within a point of the best.
 
-    width: from the least to the largest of them, in decades, or for a setting on a linear scale as their difference.
-    trials: how many they are.  Values in between may have scored less, because the other settings differ, too.
+    width: from the smallest to the largest of them, in decades, or their difference for a setting on a linear scale.
+    trials: their number.  Values in between may have scored less, because the other settings differ too.
     """
 
     low: float
@@ -97,7 +98,7 @@ class RobustRange:
 
 
 def robust_range(values: Sequence[float], scores: Sequence[float], *, log: bool, within: float = POINT) -> RobustRange:
-    """Of trials with these values and scores; those that failed, diverged or were stopped are left out beforehand."""
+    """The range of trials with these values and scores; the caller leaves out failed, diverged and stopped ones."""
     if not scores:
         return RobustRange(NAN, NAN, NAN, 0)
     best = max(scores)

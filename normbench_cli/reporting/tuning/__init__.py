@@ -1,4 +1,4 @@
-"""What a tuning came to: read from the database, then as tables, figures and JSON.
+"""The results of a tuning: read from the database, then as tables, figures and JSON.
 
 read        the tuning's row with its trials and final runs
 findings    the numbers of each contender

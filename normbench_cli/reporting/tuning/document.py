@@ -27,7 +27,7 @@ def make_document(store: Store, tuning: Tuning) -> Document:
 
 
 def final_table(found: Findings) -> Table:
-    """The chosen setting of each contender, and what it scores on fresh seeds."""
+    """The chosen settings of each contender, and their scores on fresh seeds."""
     tuning = found.tuning
     columns = ["contender", *tuning.space, tables.heading(tuning.metric), tables.heading(tuning.test_metric)]
     rows = [[Cell(row.name), *chosen_cells(found, row), *final_cells(found, row)] for row in found.rows]

@@ -1,4 +1,4 @@
-"""The final runs of a contender: one value for each seed, which of a cross-validation is the mean over its folds."""
+"""The final runs of a contender: one value per seed, for a cross-validation the mean over its folds."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class Final:
-    """run: of a cross-validation that of its first fold; runs: all.  status: finished if all are.  value: of the test
-    metric; nan where a run has none."""
+    """run: for a cross-validation that of the first fold; runs: all.  status: finished if all are.  value: of the test
+    metric; nan if a run has none."""
 
     seed: int
     run: str
@@ -23,7 +23,7 @@ class Final:
 
 
 def finals_of(recorded: Sequence[Mapping[str, Any]], folds: int, scores: Mapping[str, float]) -> list[Final]:
-    """folds: how many runs a seed has; one without cross-validation.  scores: of runs, by id."""
+    """folds: runs per seed; 1 without cross-validation.  scores: by run id."""
     by_seed: dict[int, list[Mapping[str, Any]]] = {}
     for one in recorded:
         by_seed.setdefault(int(one["seed"]), []).append(one)

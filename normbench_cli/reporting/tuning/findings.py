@@ -1,4 +1,4 @@
-"""The numbers of a tuning: of each contender the chosen setting, the test, how robust it is, what a budget buys."""
+"""The numbers of a tuning for each contender: chosen settings, test score, robust range, expected best by budget."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class Budgeted:
-    """The expected best score of so many trials, with the ends of its 95 % bootstrap interval."""
+    """The expected best score of a number of trials, with the ends of its 95 % bootstrap interval."""
 
     trials: int
     best: float
@@ -35,7 +35,7 @@ class Budgeted:
 @dataclass(frozen=True)
 class Finding:
     """test: the summary of the final runs; None without any.  luck: the sd that the search adds to their mean.
-    robust: of the setting that `Findings.setting` names."""
+    robust: the range of `Findings.setting`."""
 
     contender: Contender
     test: Summary | None
@@ -54,7 +54,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Findings:
-    """setting: whose robust range and sensitivity are shown: lr if it was searched, otherwise the first."""
+    """setting: the one whose robust range and sensitivity are shown: lr if it was searched, otherwise the first."""
 
     tuning: Tuning
     setting: str
@@ -101,7 +101,7 @@ def finding_of(contender: Contender, setting: str, space: Mapping[str, tuple[flo
 
 
 def budgeted(scores: Sequence[float]) -> list[Budgeted]:
-    """A trial that diverged counts with its score of 0, one that was stopped with the last it reached."""
+    """A diverged trial counts with its score of 0, a stopped one with its last score."""
     if not scores:
         return []
     low, high = expected_best_interval(scores)

@@ -1,4 +1,4 @@
-"""A recorded tuning: what was asked for, and the trials and final runs of each contender."""
+"""A recorded tuning: its configuration, and the trials and final runs of each contender."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class Trial:
-    """values: nan for what is not searched of this contender.  status: finished, stopped, diverged or failed.
-    score: nan where it failed.  seconds: of training steps.  folds: the score of each, of a cross-validation."""
+    """values: nan for settings not searched for this contender.  status: finished, stopped, diverged or failed.
+    score: nan if failed.  seconds: of training steps.  folds: the score of each fold of a cross-validation."""
 
     number: int
     values: Mapping[str, float]
@@ -34,8 +34,9 @@ class Trial:
 
 @dataclass(frozen=True)
 class Contender:
-    """chosen: the trial with the best validation score; None if none finished, and of a cross-validation.
-    by_fold: there, the number of the trial that each fold chose.  examples: of the validation set, or of all folds'.
+    """chosen: the trial with the best validation score; None if none finished, and for a cross-validation.
+    by_fold: for a cross-validation, the number of the trial that each fold chose.  examples: of the validation set, or
+    of all folds' sets.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Tuning:
-    """space: of each searched setting its least and largest value, and whether it is searched by its logarithm."""
+    """space: the lower and upper bound of each searched setting, and whether it is searched on a log scale."""
 
     id: str
     status: str

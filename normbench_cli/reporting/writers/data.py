@@ -15,7 +15,7 @@ Record = Mapping[str, Any]
 
 
 def records_of(document: Document) -> Sequence[Record]:
-    """The records, or the rows of the tables: a cell's number where it has one, and its text."""
+    """The records, or the rows of the tables: a cell's number if it has one, else its text."""
     if document.records:
         return document.records
     tables = [block for block in document.blocks if isinstance(block, Table)]
@@ -45,12 +45,12 @@ def to_csv(document: Document) -> str:
 
 
 def csv_value(value: Any) -> Any:
-    """Nothing for what is missing or not a number; infinities as they are."""
+    """Empty for missing values and nan; infinities unchanged."""
     return "" if value is None or value != value else value
 
 
 def to_json(document: Document) -> str:
-    """One JSON document: head, rows, and the tables as people read them."""
+    """One JSON document: head, rows, and the tables as shown to people."""
     tables = [
         {"title": block.title, "columns": list(block.columns), "notes": list(block.notes)}
         | {"rows": [[cell.text for cell in row] for row in block.rows]}
@@ -62,11 +62,11 @@ def to_json(document: Document) -> str:
 
 
 def finite(value: Any) -> Any:
-    """The same in JSON's types: numbers that JSON does not have become null."""
+    """The same in JSON's types; numbers that JSON lacks become null."""
     if isinstance(value, Mapping):
         return {str(name): finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [finite(item) for item in value]
-    if hasattr(value, "item"):  # a scalar of numpy
+    if hasattr(value, "item"):  # a NumPy scalar
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

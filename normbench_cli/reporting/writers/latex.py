@@ -1,4 +1,4 @@
-"""LaTeX tables with the rules of the booktabs package, to be put into a paper by ``\\input``."""
+"""LaTeX tables with the rules of the booktabs package, for ``\\input`` in a paper."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def cell(one: Cell) -> str:
 
 
 def escape(text: str) -> str:
-    """Text as LaTeX prints it; the hyphen before a number becomes a minus sign."""
+    """Escape text for LaTeX; a hyphen before a number becomes a minus sign."""
     pieces = MINUS.split(comment(text))
     return "$-$".join("".join(SPECIAL.get(sign, sign) for sign in piece) for piece in pieces)
 
 
 def comment(text: str) -> str:
-    """Text on one line, without signs that TeX refuses."""
+    """Text on one line, without characters that TeX rejects."""
     return "".join(sign for sign in " ".join(text.split()) if sign.isprintable())

@@ -9,7 +9,7 @@ from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, 
 
 MARKUP = re.compile(r"([\\`*_{}\[\]<>|~&$])")
 AGAIN = "What makes this report again"
-FIRST = re.compile(r"^(\s*)([#+\-=:]|\d+(?=[.)]))")  # what would begin a heading, a list or a rule
+FIRST = re.compile(r"^(\s*)([#+\-=:]|\d+(?=[.)]))")  # would begin a heading, a list or a rule
 
 
 def to_markdown(document: Document) -> str:
@@ -33,7 +33,7 @@ def block_parts(block: Table | Figure | Paragraph) -> Iterator[str]:
 
 
 def fenced(text: str) -> str:
-    """Text as it is, on one line, in a block whose fence does not occur in it."""
+    """The text unchanged, on one line, in a block whose fence does not occur in it."""
     line = " ".join(text.split("\n"))
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", line)), default=0))
     return f"{fence}console\n$ {line}\n{fence}"
@@ -55,7 +55,7 @@ def cell(one: Cell) -> str:
 
 
 def escape(text: str, first: bool = False) -> str:
-    """Text that is shown as it is, on one line.  first: it begins a paragraph."""
+    """Escape text so that it is shown literally, on one line.  first: it begins a paragraph."""
     escaped = MARKUP.sub(r"\\\1", " ".join(text.split()))
     return FIRST.sub(lambda found: f"{found[1]}{escape_first(found[2])}", escaped) if first else escaped
 
@@ -65,5 +65,5 @@ def escape_first(sign: str) -> str:
 
 
 def file_of(figure: Figure) -> str:
-    """The name that `plots` gives it."""
+    """The name of the file that `plots` writes."""
     return re.sub(r"[^\w.-]+", "_", figure.name) + ".svg"

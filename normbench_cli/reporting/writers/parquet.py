@@ -1,4 +1,4 @@
-"""The numbers behind a document as a parquet table.  Loads pandas; pyarrow, an extra, writes."""
+"""The numbers behind a document as a parquet table.  Loads pandas; writing needs pyarrow, an extra."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Ids of runs and nights of several databases: each keeps its own, unless two of them have the same by chance.
+"""Ids of runs and nights from several databases: each keeps its id, unless two have the same one by chance.
 
-The ids are a function of what is in the databases, so they do not depend on the order in which these are merged.
+The ids depend only on the contents of the databases, not on the order in which these are merged.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-BEFORE = "id_before_merge"  # in the details of a run, or the verdict of a night, that got another id
-Identity = tuple[str, str, str, str]  # the id it began with, when it began, and two facts that never change
+BEFORE = "id_before_merge"  # key in the details of a run, or the verdict of a night, whose id was changed
+Identity = tuple[str, str, str, str]  # the original id, the start time, and two immutable facts
 
 
 def identity(run_id: str, noted: Mapping[str, Any], *facts: str) -> Identity:
-    """What tells a run from every other.  noted: where its first id stands if it has another one now."""
+    """A globally unique key of a run or night.  noted: has the original id if it was changed."""
     first = noted.get(BEFORE)
     started, *others = facts
     return (first if isinstance(first, str) else run_id, started, *others)  # type: ignore[return-value]
 
 
 def assign_ids(identities: Iterable[Identity]) -> dict[Identity, str]:
-    """Of those with the same id the oldest keeps it; each other gets one that follows from its identity."""
+    """Assign ids: of equal ones, the oldest keeps it; the others get one derived from their identity."""
     wanted = sorted(set(identities))
     ids: dict[Identity, str] = {}
     taken = {one[0] for one in wanted}

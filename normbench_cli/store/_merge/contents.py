@@ -1,4 +1,4 @@
-"""The rows of a database as another one receives them: owners (runs, nights) by identity, and what belongs to each."""
+"""The rows of a database, ready to be merged into another: owners (runs, nights) by identity, and their rows."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from normbench_cli.store.schema import Base
 TABLES = Base.metadata.tables
 METRICS, SAMPLES, NIGHTS = TABLES["metrics"], TABLES["samples"], TABLES["nights"]
 VALUES, DECISIONS = TABLES["night_values"], TABLES["night_decisions"]
-NOTED = {RUNS.name: "details", NIGHTS.name: "verdict"}  # where an earlier id stands
-FACTS = {RUNS.name: ("kind", "fingerprint"), NIGHTS.name: ("suite", "revision")}  # that never change
+NOTED = {RUNS.name: "details", NIGHTS.name: "verdict"}  # the column that stores an earlier id
+FACTS = {RUNS.name: ("kind", "fingerprint"), NIGHTS.name: ("suite", "revision")}  # immutable columns
 
 
 @dataclass
 class Contents:
-    """What can be read of a database.  owners: by the name of their table, then by identity, whole rows whose
-    ``environment_id`` is the environment's hash; left_out: damaged rows, and what is wrong with them."""
+    """The readable part of a database.  owners: by table name, then by identity, whole rows whose ``environment_id`` is
+    the environment's hash; left_out: damaged rows, and what is wrong with them."""
 
     session: Session
     environments: dict[str, dict[str, Any]]
@@ -33,7 +33,7 @@ class Contents:
     left_out: dict[str, str]
 
     def belongings(self, table: Table, owner: str, columns: list[str]) -> list[tuple[Any, ...]]:
-        """The rows of a table that belong to a run or night, in the order in which they were recorded."""
+        """The rows of a table that belong to a run or night, in recording order."""
         key = table.columns["night_id" if table is VALUES else "run_id"]
         query = select(*(table.columns[name] for name in columns)).where(key == owner).order_by(table.columns["id"])
         at_once = CHUNKS_AT_ONCE if table is SAMPLES else ROWS_AT_ONCE
@@ -60,7 +60,7 @@ def read_contents(session: Session) -> Contents:
 
 
 def rows_of(session: Session, table: Table, left_out: dict[str, str]) -> Iterator[Row]:
-    """The sound rows of a table, by column."""
+    """The undamaged rows of a table, as dictionaries."""
     names = [column.name for column in table.columns]
     query: AnySelect = select(*table.columns)
     try:

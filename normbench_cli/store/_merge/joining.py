@@ -1,6 +1,6 @@
-"""What becomes of a run that two databases have: rules that give the same in any order, and twice as once.
+"""Merging a run that two databases have, with the same result in any order, and no change when repeated.
 
-Each rule is a maximum of some total order, or a union, so that it is associative, commutative and idempotent.
+Each rule is the maximum of a total order, or a union, so it is associative, commutative and idempotent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from normbench_cli.store.rows import Row, kept_count
 from normbench_cli.store.thin import THINNED
 
 ENDED = ("running", "killed", "interrupted", "incomplete", "failed", "diverged", "finished")  # least to most final
-OWN_RULES = ("id", "tag", "note", "details")  # of these columns
+OWN_RULES = ("id", "tag", "note", "details")  # columns with rules of their own
 Values = tuple[Any, ...]
 
 
@@ -25,13 +25,13 @@ def text_of(value: Any) -> str:
 
 
 def state_of(row: Row) -> tuple[datetime, int, str]:
-    """The later state counts: by the last sign of life, then the more final status, then anything that decides."""
+    """Sort key for the later state: by the last heartbeat, then the more final status, then an arbitrary tie-break."""
     others = {name: value for name, value in row.items() if name not in OWN_RULES}
     return row["heartbeat_at"], ENDED.index(row["state"]), text_of(others)
 
 
 def join_rows(one: Row, other: Row) -> Row:
-    """A night or a run: the row of the later state, with what was noted in either."""
+    """Join two versions of a run or night: the row with the later state, and the details, tag and note from both."""
     row: Row = {**(one if state_of(one) >= state_of(other) else other)}
     if "details" in row:
         row["details"] = join_details(one["details"], other["details"])
@@ -41,12 +41,12 @@ def join_rows(one: Row, other: Row) -> Row:
 
 
 def edited(run: Row, name: str) -> tuple[bool, str]:
-    """What was changed since the run began counts before what was not."""
+    """Sort key for a tag or note: one that was edited after the run began takes precedence."""
     return run[name] != run["config"].get(name, ""), run[name]
 
 
 def join_details(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Every key of either; the longer value of a key that differs."""
+    """The union of the keys; of two different values, the longer one."""
     return {key: max((found[key] for found in (one, other) if key in found), key=length) for key in {**one, **other}}
 
 
@@ -55,17 +55,18 @@ def length(value: Any) -> tuple[int, str]:
 
 
 def missing_rows(present: Iterable[Values], wanted: Iterable[Values]) -> list[Values]:
-    """What has to be added so that each row is there as often as in the database that has it most often."""
+    """The rows to add so that each is present at least as often as it is wanted."""
     return list((Counter(map(comparable, wanted)) - Counter(map(comparable, present))).elements())
 
 
 def comparable(row: Values) -> Values:
-    """nan differs from itself; the database has NULL for it."""
+    """Replace nan, which differs from itself, by None; the database stores it as NULL."""
     return tuple(None if value != value else value for value in row)
 
 
 def join_values(one: Iterable[Values], other: Iterable[Values]) -> list[Values]:
-    """The values of a night, with their runs last: as many of each as either has, and the runs that either knows."""
+    """The values of a night: each as often as in the database with more of it, with the runs (last column) that either
+    has."""
     sides = [Counter(map(comparable, side)) for side in (one, other)]
     known: Counter[Values] = Counter({row: n for row, n in (sides[0] | sides[1]).items() if row[-1] is not None})
     with_run = Counter(row[:-1] for row in known.elements())
@@ -75,13 +76,13 @@ def join_values(one: Iterable[Values], other: Iterable[Values]) -> list[Values]:
 
 
 def by_time(row: Values) -> tuple[Any, ...]:
-    """The order of measurements: the last row of a name counts.  The time stands last in a row."""
+    """Sort key for measurements, where the last row of a name counts.  The time is a row's last column."""
     *values, moment = row
     return moment, [(value is not None, str(type(value)), value) if value is not None else (False,) for value in values]
 
 
 def more_complete(one: Sequence[Row], other: Sequence[Row]) -> Sequence[Row]:
-    """The raw series of a run, from the database that has more of them: chunks of two would overlap."""
+    """A run's raw series from the database that has more of them; the chunks of both would overlap."""
     return max(one, other, key=completeness)
 
 
@@ -95,7 +96,7 @@ def chunk_values(chunk: Row) -> Values:
 
 
 def with_marks(noted: Mapping[str, Any], first: str, now: str, chunks: Iterable[Row] | None = None) -> dict[str, Any]:
-    """The details of a run, or the verdict of a night, that say which id it had and whether its series are thinned."""
+    """Add the original id, and whether the series are thinned, to the details of a run or the verdict of a night."""
     marks: dict[str, Any] = {} if first == now else {BEFORE: first}
     if every := max((chunk["thinned"] or 0 for chunk in chunks or ()), default=0):
         marks[THINNED] = {"one_of": every}

@@ -1,4 +1,4 @@
-"""The rows that one database adds to another, within a transaction."""
+"""Adding the rows of one database to another, within a transaction."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from normbench_cli.store.reading import ENVIRONMENTS, RUNS, fetch_each
 from normbench_cli.store.rows import Row
 
 ROWS_AT_ONCE = 10_000
-MEASURED = columns_of(METRICS, "id", "run_id")  # the time stands last
+MEASURED = columns_of(METRICS, "id", "run_id")  # the time is last
 CHUNK = columns_of(SAMPLES, "id", "run_id")
 NIGHT_VALUE = columns_of(VALUES, "id", "night_id", "run_id")
 DECISION = columns_of(DECISIONS, "id")
 
 
 class Merger:
-    """Adds the contents of a source to a target; `done` says what was added."""
+    """Adds the contents of a source to a target; `done` records what was added."""
 
     def __init__(self, target: Contents, source: Contents, done: Merged) -> None:
         self.target, self.source, self.done = target, source, done
         self.write = target.session.execute
         self.environments: dict[str, int] = {}
-        self.run_ids: dict[str, str] = {}  # of the source -> here
+        self.run_ids: dict[str, str] = {}  # in the source -> in the target
         self.joined: set[str] = set()
 
     def merge(self) -> dict[str, str]:
-        """Merge; old -> new id of the runs of the target that got another one."""
+        """Merge; returns old -> new id of the target's renamed runs."""
         self.environments = self.add_environments()
         renamed = self.merge_owners(RUNS)
         self.merge_owners(NIGHTS)
@@ -59,13 +59,13 @@ class Merger:
                 self.done.rows[table.name] = self.done.rows.get(table.name, 0) + len(some)
 
     def add_environments(self) -> dict[str, int]:
-        """Those with hashes that are new here; hash -> number of all."""
+        """Add environments with new hashes; returns hash -> row number for all."""
         new = {key: facts for key, facts in self.source.environments.items() if key not in self.target.environments}
         self.add(ENVIRONMENTS, ({"hash": key, "facts": facts} for key, facts in sorted(new.items())))
         return {key: number for number, key in self.write(select(ENVIRONMENTS.c.id, ENVIRONMENTS.c.hash))}
 
     def merge_owners(self, table: Table) -> dict[str, str]:
-        """Runs with their measurements, or nights with their values."""
+        """Merge runs with their measurements, or nights with their values."""
         here, there = self.target.owners[table.name], self.source.owners[table.name]
         ids = assign_ids([*here, *there])
         moved = {row["id"]: ids[one] for one, row in here.items() if row["id"] != ids[one]}
@@ -85,7 +85,7 @@ class Merger:
         return moved
 
     def rename(self, table: Table, moved: Mapping[str, str]) -> None:
-        """Give rows of the target other ids.  A new id may be another's old one, so all get an id in between."""
+        """Change ids in the target.  A new id may be the old one of another row, so all get a temporary id first."""
         between = {old: f"#{number:07d}" for number, old in enumerate(moved)}
         for old, new in [*between.items(), *((between[old], new) for old, new in moved.items())]:
             (row,) = self.write(select(table).where(table.c.id == old)).mappings()
@@ -98,7 +98,7 @@ class Merger:
         self.done.moved |= moved
 
     def mark(self, table: Table, one: Identity, row: Row, now: str) -> None:
-        """Note the first id of a row that has another one now, or that has it back."""
+        """Store the original id of a renamed row; remove it if the row has its original id again."""
         noted = NOTED[table.name]
         marked = with_marks(row[noted], one[0], now)
         if marked != row[noted]:
@@ -148,7 +148,7 @@ class Merger:
     def add_metrics(
         self, run_id: str, present: Sequence[tuple[Any, ...]], measured: Sequence[tuple[Any, ...]], *, new: bool
     ) -> None:
-        """Where rows come between those that are here, all are written anew by time: the last of a name counts."""
+        """Add metrics; rewrite all in time order if some precede present ones, as the last row of a name counts."""
         more = list(measured) if new else sorted(missing_rows(present, measured), key=by_time)
         if more and not new:
             self.note_update(RUNS, run_id)
@@ -161,11 +161,11 @@ class Merger:
             self.add(METRICS, named(MEASURED, more, run_id=run_id))
 
     def add_values(self, night_id: str, own: Sequence[tuple[Any, ...]], found: Sequence[tuple[Any, ...]]) -> None:
-        """What a night measured.  Where a value's run has been removed, its row has none."""
+        """Add what a night measured; a value whose run has been removed has no run."""
         theirs = [(*row[:-1], self.run_ids.get(row[-1])) for row in found]
         joined = join_values(own, theirs)
         more = missing_rows(own, joined)
-        if len(more) > len(joined) - len(own):  # a row that is here gets its run
+        if len(more) > len(joined) - len(own):  # a present row gets its run
             self.write(delete(VALUES).where(VALUES.c.night_id == night_id))
             more = joined
         self.add(VALUES, named([*NIGHT_VALUE, "run_id"], more, night_id=night_id), count=False)
@@ -181,7 +181,7 @@ def named(columns: Sequence[str], rows: Iterable[tuple[Any, ...]], **more: Any) 
 
 
 def rows_of_table(contents: Contents, left_out: dict[str, str]) -> list[tuple[Any, ...]]:
-    """The decisions of a database."""
+    """The undamaged decisions of a database."""
     found, problems = fetch_each(contents.session, select(*(DECISIONS.c[name] for name in DECISION)), DECISIONS)
     left_out |= problems
     return [tuple(row) for row in found]

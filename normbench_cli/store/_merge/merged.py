@@ -1,4 +1,4 @@
-"""What a merge has added, for the command that prints it."""
+"""The result of a merge, for the command that prints it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Merged:
-    """What a database gave: ids of runs that were added, and of those that were known and got more; how many rows of
-    each table were added; what was left out.
+    """What a source contributed: ids of added runs, and of present runs that were updated; the number of rows added to
+    each table; what was left out.
 
-    renamed: id in the source -> id here, of runs and nights that have another one here; moved: old -> new id of those
-    of this database that an older one of the source has put in its place; folders: runs whose files were copied.
+    renamed: id in the source -> id here, of runs and nights that were renamed; moved: old -> new id of this database's
+    own that gave up their id to an older one from the source; folders: runs whose files were copied.
     """
 
     source: str

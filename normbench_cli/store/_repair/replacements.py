@@ -1,7 +1,7 @@
-"""What takes the place of a damaged value: what another column says, or a value that says nothing.
+"""Replacements for damaged values: derived from other columns, or a neutral value.
 
-A column without a rule cannot be guessed, so a row in which it is damaged is removed: of a run its settings and its
-fingerprint's source, of a measurement its name.
+A column without a rule cannot be reconstructed, so a row in which it is damaged is removed: a run without its settings,
+a measurement without its name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from normbench_cli.config import GRID_FIELDS
 from normbench_cli.store.metric_names import MetricName, unit_of
 from normbench_cli.store.rows import Row, facts_hash
 
-Rule = Callable[[Row], Any]  # the sound values of the row, by column -> a value; a KeyError if there is none
+Rule = Callable[[Row], Any]  # the row's undamaged values by column -> a value; a KeyError if there is none
 
 
 def value(of: Any) -> Rule:
@@ -25,7 +25,7 @@ def setting(name: str) -> Rule:
 
 
 def first_of(*columns: str) -> Rule:
-    """The first of these columns that is sound and not empty."""
+    """The first of these columns that is undamaged and not NULL."""
 
     def rule(row: Row) -> Any:
         found = [row[name] for name in columns if row.get(name) is not None]
@@ -37,7 +37,7 @@ def first_of(*columns: str) -> Rule:
 
 
 def kind_of_run(row: Row) -> str:
-    """What the command line began with."""
+    """The kind of a run, from the first word of its command line."""
     word = next(iter(row["argv"]), None)
     if word not in ("train", "profile"):
         raise KeyError("kind")
@@ -67,9 +67,9 @@ RULES: Mapping[str, Mapping[str, Rule]] = {
         "note": value(""),
         "argv": value([]),
         "details": value({}),
-        "environment_id": value(0),  # of no environment: it is given an empty one
+        "environment_id": value(0),  # does not exist; `repair_references` replaces it by an empty environment
     },
-    # NULL is nan: a removed row would let an earlier value pass for the last one
+    # NULL is nan; if the row were removed, an earlier value would count as the last one
     "metrics": {"value": value(None), "unit": unit_of_row},
     "samples": {},
     "nights": {
@@ -87,7 +87,7 @@ RULES: Mapping[str, Mapping[str, Rule]] = {
 
 
 def repaired_row(table: str, damaged: list[str], sound: Row) -> Row | None:
-    """New values for damaged columns; None if one of them cannot be known."""
+    """New values for damaged columns; None if one of them cannot be reconstructed."""
     rules = RULES[table]
     try:
         return {name: rules[name](sound) for name in damaged}

@@ -1,4 +1,4 @@
-"""Repairs the rows of a database: damaged values, rows that refer to missing ones."""
+"""Repairs of a database's rows: damaged values, and references to missing rows."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ REMARK = "a repair of the database has removed or emptied {} of this run's measu
 
 
 def repair_rows(store: Store, done: list[str], lost: list[str], touched: Counter[str]) -> None:
-    """Repair everything in one transaction; sentences of what was done, and of what is lost.
+    """Repair everything in one transaction; append to `done` and `lost` a sentence for each repair and each loss.
 
-    touched: how many measurements each run has lost already; it is told in the run's remarks.
+    touched: how many measurements each run has lost already; noted in the run's remarks.
     """
     with store.writing() as session:
         session.execute(text("PRAGMA defer_foreign_keys = ON"))
@@ -39,7 +39,7 @@ def repair_rows(store: Store, done: list[str], lost: list[str], touched: Counter
 
 
 def sound_values(session: Session, table: Table, number: int) -> Row:
-    """The values of a row that their columns can hold."""
+    """The undamaged values of a row."""
     sound: Row = {}
     for column in table.columns:
         try:
@@ -57,7 +57,7 @@ def repair_row(
     damaged = [column.name for column in table.columns if column.name not in sound]
     values = (
         repaired_row(table.name, damaged, sound) if damaged else None
-    )  # data that cannot be unpacked have a right type
+    )  # `damaged` is empty if data of the right type cannot be unpacked
     if table.name in OF_RUNS and isinstance(sound.get("run_id"), str):
         touched[sound["run_id"]] += 1
     if values is not None and not taken(session, table, values):
@@ -72,7 +72,7 @@ def repair_row(
 
 
 def taken(session: Session, table: Table, values: Row) -> bool:
-    """Whether another environment has the hash."""
+    """Whether another environment has the same hash."""
     if table is not ENVIRONMENTS or "hash" not in values:
         return False
     return bool(session.scalar(select(func.count()).select_from(table).where(table.c.hash == values["hash"])))
@@ -84,8 +84,8 @@ def measurements(session: Session, run_id: Any) -> int:
 
 
 def give_ids(session: Session, done: list[str]) -> None:
-    """A run whose id is damaged gets the one that its measurements still have, if these can only be its own; otherwise
-    a new one."""
+    """Give each run with a damaged id a new one; if there is only one such run and measurements with only one id lack
+    a run, that id."""
     raw: Any = session.connection().connection.dbapi_connection
     rows = raw.execute("SELECT rowid, CAST(id AS BLOB), typeof(id) FROM runs").fetchall()
     bad = [(number, old) for number, old, kind in rows if kind != "text" or not is_id(old.decode(errors="replace"))]
@@ -106,7 +106,8 @@ def is_id(key: str) -> bool:
 
 
 def repair_references(session: Session, done: list[str], lost: list[str]) -> None:
-    """Rows that refer to missing ones: measurements without a run are removed; runs and nights keep theirs."""
+    """Fix references to missing rows: runs and nights get an empty environment; measurements without a run are
+    removed."""
     raw: Any = session.connection().connection.dbapi_connection
     removed: Counter[tuple[str, str]] = Counter()
     for table, number, parent, key in raw.execute("PRAGMA foreign_key_check").fetchall():

@@ -1,4 +1,4 @@
-"""Copying what is readable of a file with damaged pages into a new database, row by row."""
+"""Copying the readable rows of a file with damaged pages into a new database, one by one."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from normbench_cli.store.upgrade import upgrade
 
 
 def salvage(store: Store, target: Path) -> tuple[list[str], Counter[str]]:
-    """Make a new database of the rows that can be read, byte by byte as they are.
+    """Copy the readable rows, unchanged, into a new database.
 
-    Gives a sentence for what cannot be read, and the runs that have lost measurements, with how many, as far as the
-    indexes say.  Rows may refer to others that are lost, and values may be damaged: the repair of rows follows.
+    Returns sentences about what cannot be read, and how many measurements each run has lost, as far as the indexes
+    show.  Rows may still refer to lost ones, and values may be damaged: `repair_rows` comes next.
     """
     upgrade(parse_location(str(target)))
     lost: list[str] = []
@@ -51,7 +51,7 @@ def salvage(store: Store, target: Path) -> tuple[list[str], Counter[str]]:
 
 
 def copy_rows(old: sqlite3.Connection, new: sqlite3.Connection, table: Table, numbers: list[int]) -> set[int]:
-    """Copy a table; the numbers of the rows that cannot be read, or are no rows of it."""
+    """Copy a table; returns the numbers of the rows that cannot be read or do not fit it."""
     names = ", ".join(f'"{column.name}"' for column in table.columns)
     places = ", ".join("?" * len(table.columns))
     insert = f"INSERT INTO {table.name} ({names}) VALUES ({places})"
@@ -66,7 +66,7 @@ def copy_rows(old: sqlite3.Connection, new: sqlite3.Connection, table: Table, nu
 
 
 def owners_in_index(old: sqlite3.Connection, table: Table) -> dict[int, str]:
-    """The run of every row by the row's number, as an index of the table has them, up to the first damage."""
+    """Row number -> run, from an index of the table, up to the first damage."""
     found: dict[int, str] = {}
     if table.name in ("metrics", "samples"):
         with suppress(*SQLITE_ERRORS):
@@ -83,13 +83,13 @@ def text_or_bytes(raw: bytes) -> str | bytes:
 
 
 def files_of(path: Path) -> Iterator[Path]:
-    """A database with what SQLite keeps beside it."""
+    """A database file and the files that SQLite keeps beside it."""
     beside = (log_of(path), path.with_name(path.name + "-shm"))
     yield from (file for file in (path, *beside) if file.exists())
 
 
 def put_in_place(new: Path, path: Path, aside: Path) -> None:
-    """Set a damaged database aside under another name, with its log, and put a new one in its place."""
+    """Rename a damaged database and its log, and put a new one in its place."""
     for file in files_of(path):
         file.rename(aside.with_name(aside.name + file.name.removeprefix(path.name)))
     for file in files_of(new):

@@ -1,7 +1,7 @@
 """Recording a run that this process executes, also while its database cannot be written.
 
-A write is committed; or appended to a spool file; or kept in memory where no file can be written either.  What waits is
-tried again at later writes, at signs of life and at the end.
+A write is committed, or appended to a spool file, or kept in memory if no file can be written either.  Pending writes
+are retried at later writes, at heartbeats and at the end.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from normbench_cli.store.statements import update_heartbeat
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 10.0  # seconds that a write waits for another program's lock, before it goes to the spool
-LESS_PATIENCE = 0.1  # while the database could not be written before
-SECONDS_BETWEEN_TRIES = 2.0  # so that waiting costs a training less than a twentieth of its time
+PATIENCE = 10.0  # seconds that a write waits for another program's lock before it is spooled
+LESS_PATIENCE = 0.1  # after a failed write
+SECONDS_BETWEEN_TRIES = 2.0  # so that retries take less than a twentieth of a training's time
 
 
 class Recorder:
-    """Writes about one run.  `metrics` has the last value of each, by full name, as `Store.latest_metrics` does."""
+    """Writes the records of one run.  `metrics`: last values by full name, like `Store.latest_metrics`."""
 
     def __init__(
         self, database: Database, run_id: str, fingerprint: str, process: Process, metrics: Mapping[str, float]
@@ -42,15 +42,15 @@ class Recorder:
         self._database = database
         self._owner = Owner(database.location.name, run_id, **process)
         self._places = Places(database.location)
-        self._waiting: list[Write] = []  # what is not in the database
-        self._saved = 0  # so many of them are in the spool file
-        self._files: list[SpoolFile] = []  # the last one is written; those before could not be, any more
-        self._problem = ""  # why the database could not be written at the last attempt
+        self._waiting: list[Write] = []  # writes that are not in the database
+        self._saved = 0  # how many of them are in the spool file
+        self._files: list[SpoolFile] = []  # the last one is in use; the earlier ones became unwritable
+        self._problem = ""  # why the last write to the database failed
         self._said = ""
         self._next_try = self._next_file = 0.0
 
     def write(self, write: Write) -> None:
-        """Commit, or keep.  What the database refuses is an error: a record of a run that was removed."""
+        """Commit a write, or keep it.  Raises if the database refuses it, as for a run that was removed."""
         with held_back():
             last = bool(write.status)
             if not self._commit([*self._waiting, write], PATIENCE if last else None):
@@ -58,40 +58,40 @@ class Recorder:
                 self._save(last)
             for row in write.metrics:
                 name = str(MetricName(row["split"], row["name"], row["condition"]))
-                self.metrics.pop(name, None)  # the order is that of recording
+                self.metrics.pop(name, None)  # keep recording order
                 self.metrics[name] = row["value"]
             self.ended = self.ended or bool(write.status)
 
     def beat(self) -> None:
-        """A sign of life, with which what waits is tried again.  Nothing is lost if it fails."""
+        """Record a heartbeat and retry pending writes.  Nothing is lost if this fails."""
         with held_back():
             if not self._commit(self._waiting) and self._waiting:
                 self._save()
 
     def flush(self) -> None:
-        """The last attempt to write what waits."""
+        """Make a last attempt to write what is pending."""
         with held_back():
             if self._waiting and not self._commit(self._waiting, LESS_PATIENCE if self.durable else PATIENCE):
                 self._save(last=True)
 
     @property
     def waits(self) -> bool:
-        """Whether the database lacks something."""
+        """Whether writes are pending."""
         return bool(self._waiting)
 
     @property
     def durable(self) -> bool:
-        """Whether all that was written would outlive this process."""
+        """Whether everything written would survive this process."""
         return self._saved == len(self._waiting)
 
     @property
     def lost(self) -> str:
-        """What only this process knows, in a sentence; empty if that is nothing."""
+        """A sentence about the writes that exist only in memory; empty if there are none."""
         unsaved = self._waiting[self._saved :]
         return f"{summary(unsaved)} of run {self.run_id} could be written nowhere: {self._problem}" if unsaved else ""
 
     def _commit(self, writes: Sequence[Write], patience: float | None = None) -> bool:
-        """Write to the database; false if that fails, or without a patience of its own, failed a moment ago."""
+        """Write to the database; False if that fails or, unless `patience` is given, has just failed."""
         again = bool(self._problem)
         if patience is None:
             if again and time.monotonic() < self._next_try:
@@ -100,7 +100,7 @@ class Recorder:
         began = time.monotonic()
         try:
             with self._database.writing(patience) as session:
-                for write in writes:  # what ended in an error may be in the database all the same, or be there by now
+                for write in writes:  # a write that raised may be in the database nevertheless, or by now
                     (write.unless_recorded(session) if again else write).execute(session)
                 if not writes:
                     update_heartbeat(session, self.run_id)
@@ -120,17 +120,17 @@ class Recorder:
         return True
 
     def _weight(self, began: float | None) -> float:
-        """How much longer than usual an attempt took: a server that is out of reach may let a process wait."""
+        """How much longer than usual an attempt took, as when a server is unreachable; delays the next one."""
         return 1.0 if began is None else max(1.0, (time.monotonic() - began) / LESS_PATIENCE)
 
     def _forget(self) -> None:
-        """What was waiting is recorded."""
+        """Drop the pending writes, which are recorded or refused, and their spool files."""
         for file in self._files:
             remove(file.path)
         self._waiting, self._saved, self._files, self._said = [], 0, [], ""
 
     def _save(self, last: bool = False) -> None:
-        """Bring what waits into the spool file, or into a new one where that cannot be written any more."""
+        """Save pending writes to the spool file, or to a new one if that has become unwritable."""
         if not self._append() and (last or time.monotonic() >= self._next_file):
             self._next_file = time.monotonic() + SECONDS_BETWEEN_TRIES
             for folder in self._places.usable():

@@ -1,4 +1,4 @@
-"""Recording what spool files hold: every write once, whoever is killed in between or does it at the same time."""
+"""Recording the contents of spool files, each write exactly once, even if processes are killed or concurrent."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from normbench_cli.store._spool.spool import pending, read_spool
 from normbench_cli.store.database import Database
 from normbench_cli.store.schema import Run
 
-ASIDE = ".kept"  # added to the name of a spool file that is not recorded, or not wholly
-NAMED: set[Path] = set()  # the spool files of which this process has said that it cannot record them yet
+ASIDE = ".kept"  # appended to the name of a spool file that is not, or not completely, recorded
+NAMED: set[Path] = set()  # spool files that this process has already reported as not recordable yet
 
 
 def replay(database: Database, patience: float | None = None, run_id: str | None = None) -> Iterator[str]:
-    """Record the spools of a database, or only those of a run, and say in a sentence what became of each.
+    """Record the spools of a database, or only those of a run; yields a sentence about the outcome of each.
 
-    Those that live processes still write are left to them.
+    Spools that live processes are still writing are skipped.
     """
     for spool in pending(database.location):
         if not spool.is_live and run_id in (None, spool.owner.run):
@@ -30,13 +30,13 @@ def replay(database: Database, patience: float | None = None, run_id: str | None
                 if spool.path not in NAMED:
                     yield f"still in {spool.path}: {spool.what} of run {spool.owner.run}; {error}"
                 NAMED.add(spool.path)
-                return  # the next would wait as long
+                return  # the next one would wait as long
 
 
 def replay_one(database: Database, path: Path, patience: float | None) -> Iterator[str]:
     with database.writing(patience, alone=True) as session:
-        # The file is read under the database's lock, so two processes do not record it at once.  Who is killed before
-        # the file is removed leaves it to the next, which finds its measurements in the database.
+        # The file is read under the database's lock, so two processes do not record it at once.  If this one is killed
+        # before it removes the file, the next finds the measurements in the database.
         spool = read_spool(path)
         if spool is None:
             return

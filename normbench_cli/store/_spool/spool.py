@@ -1,6 +1,6 @@
-"""Spools: what processes could not write to a database, and where they keep it until somebody can.
+"""Spools: records that processes could not write to a database, kept in files until some process can.
 
-A spool file stands beside the database, or where that folder cannot be written, in the home folder or the folder for
+A spool file is beside the database or, if that folder cannot be written, in the home folder or the folder for
 temporary files.
 """
 
@@ -27,7 +27,7 @@ Identity = tuple[int, int]
 
 @dataclass(frozen=True)
 class Spool:
-    """A spool file as it was read.  damaged: how many of its lines cannot be read, besides one that was cut off."""
+    """The content of a spool file.  damaged: the number of unreadable lines, not counting a truncated last one."""
 
     path: Path
     owner: Owner
@@ -37,12 +37,12 @@ class Spool:
 
     @property
     def what(self) -> str:
-        """What it would record, in words."""
+        """A summary of its writes."""
         return summary(self.writes)
 
     @property
     def is_live(self) -> bool:
-        """Whether the run goes on in its process, which will record this by itself."""
+        """Whether the run's process is alive and will record this itself."""
         if any(write.status for write in self.writes):
             return False
         if self.owner.host != socket.gethostname():
@@ -52,7 +52,7 @@ class Spool:
 
 @dataclass(frozen=True)
 class Place:
-    """A folder for spool files, made in `base` if necessary.  private: anybody may write to `base`."""
+    """A folder for spool files, created in `base` if necessary.  private: only for this user, as `base` is shared."""
 
     folder: Path
     base: Path
@@ -60,7 +60,7 @@ class Place:
 
 
 def places(location: Location) -> list[Place]:
-    """Where the spool files of a database may be, the best place first."""
+    """The folders for the spool files of a database, the preferred one first."""
     home, temporary = paths.home().absolute(), paths.temporary()
     user = f"normbench-spool-{getattr(os, 'getuid', lambda: 'user')()}"
     elsewhere = [Place(home / "spool", home), Place(temporary / user, temporary, private=True)]
@@ -71,10 +71,10 @@ def places(location: Location) -> list[Place]:
 
 
 class Places:
-    """The places for a database's spool files, as they are now.
+    """The places for a database's spool files when this object was made.
 
-    A folder that has disappeared is not made again: under the same name there may be the folder on which a disk is
-    mounted, and a file in there would be hidden when that disk is back.
+    A folder that has disappeared is not recreated: it may be the mount point of a disk, and a file there would be
+    hidden when the disk is mounted again.
     """
 
     def __init__(self, location: Location) -> None:
@@ -82,7 +82,7 @@ class Places:
         self._known = {place: identity(place.base) for place in places(location)}
 
     def usable(self) -> Iterator[Path]:
-        """Folders that are still what they were; whether a file can be written there is to be tried."""
+        """Folders that are still the same ones; the caller has to try whether they are writable."""
         for place, known in self._known.items():
             with suppress(OSError):
                 if known is None or identity(place.base) != known:
@@ -95,7 +95,7 @@ class Places:
 
 
 def identity(folder: Path) -> Identity | None:
-    """Which folder this is; None if there is none."""
+    """The device and inode of a folder; None if it does not exist."""
     try:
         found = folder.stat()
     except OSError:
@@ -104,13 +104,13 @@ def identity(folder: Path) -> Identity | None:
 
 
 def is_own(folder: Path) -> bool:
-    """Whether this user has made a folder: in the folder for temporary files anyone may make one of any name."""
+    """Whether this user owns a folder: in the folder for temporary files anyone may create one of any name."""
     found = folder.lstat()
     return stat.S_ISDIR(found.st_mode) and found.st_uid == getattr(os, "getuid", lambda: found.st_uid)()
 
 
 def pending(location: Location) -> list[Spool]:
-    """The spools of a database, the oldest first, also those that live processes are still writing."""
+    """The spools of a database, oldest first, including those that live processes are still writing."""
     own = [path for path in spool_paths(location) if belongs(path, location)]
     return sorted(filter(None, map(read_spool, own)), key=lambda spool: spool.changed)
 
@@ -126,9 +126,9 @@ def spool_paths(location: Location) -> Iterator[Path]:
 
 
 def belongs(path: Path, location: Location) -> bool:
-    """Whether a spool is of this database, which may have been moved together with the spools beside it.
+    """Whether a spool belongs to this database, which may have been moved together with the spools beside it.
 
-    Only the spool's first line is read: in the folder for temporary files are those of other databases, too.
+    Reads only the spool's first line: the folder for temporary files has the spools of other databases, too.
     """
     try:
         with path.open("rb") as file:
@@ -145,7 +145,7 @@ def belongs(path: Path, location: Location) -> bool:
 
 
 def read_spool(path: Path) -> Spool | None:
-    """A spool file; None if it is not there, or none of ours, or was cut off before anything was written to it."""
+    """Read a spool file; None if it is missing, not a spool file, or was truncated before the first write."""
     try:
         content, changed = path.read_bytes(), path.stat().st_mtime
     except OSError:
@@ -155,7 +155,7 @@ def read_spool(path: Path) -> Spool | None:
     if owner is None:
         return None
     writes, damaged = list[Write](), 0
-    for line in lines[:-1]:  # the last is empty, or was cut off
+    for line in lines[:-1]:  # the last is empty or truncated
         try:
             writes.append(write_from_json(owner.run, content_of(line) or {}))
         except DamagedValue:

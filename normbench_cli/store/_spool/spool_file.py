@@ -1,7 +1,7 @@
-"""A spool file: what could not be written to the database about one run, a line a write.
+"""A spool file: the writes of one run that could not be made to the database, one per line.
 
-Each line has its length and checksum, so a line that was cut off by a crash is recognized.  The first says which run
-and database it is, and which process writes it::
+Each line has its length and checksum, so a line truncated by a crash is recognized.  The first names the run, the
+database and the writing process::
 
     0000008c 5f0a1c22 {"spool": 1, "database": "results.db", "run": "d322c4f1", "host": ..., "pid": ...}
     00000211 e07b3f6d {"at": "2026-01-31T12:00:00+00:00", "metrics": [...]}
@@ -23,12 +23,12 @@ from normbench_cli.store._spool.writes import Write
 
 FORMAT = 1
 BEGINNING, ENDING = "normbench-", ".spool"
-HEAD = 18  # of a line: two numbers of eight hex digits, a space after each
+HEAD = 18  # characters before a line's content: two numbers of eight hex digits, each followed by a space
 
 
 @dataclass(frozen=True)
 class Owner:
-    """Who writes a spool file, and of which run and database."""
+    """The process that writes a spool file, and its run and database."""
 
     database: str
     run: str
@@ -41,7 +41,7 @@ class Owner:
 
 
 def owner_from_json(content: Mapping[str, Any]) -> Owner | None:
-    """None if this is no header, or one of another version."""
+    """Read the header; None if this is none, or one of another version."""
     kinds = {"database": str, "run": str, "host": str, "pid": int, "process_started": float}
     if content.get("spool") != FORMAT or any(type(content.get(name)) is not kind for name, kind in kinds.items()):
         return None
@@ -54,7 +54,7 @@ def line_of(content: Mapping[str, Any]) -> bytes:
 
 
 def content_of(line: bytes) -> dict[str, Any] | None:
-    """What a line says; None if it is damaged."""
+    """The content of a line; None if it is damaged."""
     text = line[HEAD:]
     if line[:HEAD] != b"%08x %08x " % (len(text), zlib.crc32(text)):
         return None
@@ -66,10 +66,10 @@ def content_of(line: bytes) -> dict[str, Any] | None:
 
 
 class SpoolFile:
-    """A spool file that this process writes.  What it has taken would survive a power cut."""
+    """A spool file that this process writes.  Everything written to it would survive a power failure."""
 
     def __init__(self, folder: Path, owner: Owner, writes: Sequence[Write]) -> None:
-        """Create the file with what there is to write.  An OSError leaves none behind."""
+        """Create the file with these writes.  After an OSError no file is left."""
         self.path = folder / f"{BEGINNING}{owner.run}-{secrets.token_hex(8)}{ENDING}"
         self._size = 0
         try:
@@ -80,11 +80,11 @@ class SpoolFile:
             raise
 
     def append(self, writes: Sequence[Write]) -> None:
-        """Add writes: all of them, or none with an OSError."""
+        """Append all writes, or none and raise an OSError."""
         self._write(0, b"".join(line_of(write.to_json()) for write in writes))
 
     def _write(self, flags: int, content: bytes) -> None:
-        """Opened by its name each time: the file may have gone with its folder."""
+        """Open the file by name for every write, because it may have disappeared with its folder."""
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | flags, 0o600)
         try:
             if os.fstat(handle).st_size != self._size:
@@ -95,7 +95,7 @@ class SpoolFile:
                     left = left[os.write(handle, left) :]
                 os.fsync(handle)
             except OSError:
-                os.ftruncate(handle, self._size)  # no half of a line before the next one
+                os.ftruncate(handle, self._size)  # remove a partial line
                 raise
         finally:
             os.close(handle)

@@ -1,4 +1,4 @@
-"""What one transaction adds to a run, as a value: executed at once, or kept in a spool file and executed later."""
+"""The records that one transaction adds to a run, as a value: executed now, or spooled and executed later."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from normbench_cli.store.values import column_problem
 
 METRICS = Base.metadata.tables[Metric.__tablename__]
 SERIES = Base.metadata.tables[SeriesChunk.__tablename__]
-NOT_WRITTEN = {"id", "thinned"}  # columns that a run leaves to the database, and to `thin`
-MEASURED = {"value", "unit", "data", "id"}  # the other columns say which measurement a row is
+NOT_WRITTEN = {"id", "thinned"}  # columns set by the database and by `thin`
+MEASURED = {"value", "unit", "data", "id"}  # the other columns identify the measurement
 
 
 @dataclass(frozen=True)
 class Write:
-    """Rows of measurements, details, a remark, a final status: what there is of them.
+    """Rows of measurements, details, a remark, a final status; each may be empty.
 
-    at: when it was made, which is its run's sign of life.
+    at: when it was made, which counts as a heartbeat of the run.
     """
 
     run_id: str
@@ -56,7 +56,7 @@ class Write:
             update_heartbeat(session, self.run_id, self.at)
 
     def unless_recorded(self, session: Session) -> Write:
-        """Without the measurements, if they are in the database already.  What is left may be executed twice."""
+        """This write without its measurements if they are in the database already; the rest is idempotent."""
         recorded = any(is_recorded(session, table, rows) for table, rows in self._tables())
         return replace(self, metrics=(), series=()) if recorded else self
 
@@ -70,10 +70,10 @@ class Write:
 
 
 def is_recorded(session: Session, table: Table, rows: Sequence[Row]) -> bool:
-    """Whether the first of these rows is in the table: all of a write's rows are, or none.
+    """Whether the first of these rows is in the table; either all rows of a write are, or none.
 
-    A metric has the microsecond at which it was recorded.  A chunk of a series is the only one of its run, name and
-    first step.
+    A metric is identified by its time of recording, to the microsecond; a chunk of a series, by its run, name and first
+    step.
     """
     if not rows:
         return False
@@ -82,14 +82,14 @@ def is_recorded(session: Session, table: Table, rows: Sequence[Row]) -> bool:
 
 
 def with_remark(details: dict[str, Any], remark: str) -> dict[str, Any]:
-    """Details with a sentence added to their remarks, once."""
+    """Details with a sentence added to their remarks, unless it is there."""
     known = details.get("remarks")
     remarks = known if isinstance(known, list) else []
     return details if not remark or remark in remarks else {**details, "remarks": [*remarks, remark]}
 
 
 def measured(run_id: str, records: Iterable[RecordLike]) -> Write:
-    """The write that adds these records."""
+    """Make the write that adds these records."""
     metrics: list[Row] = []
     series: list[Row] = []
     for record in records:
@@ -100,7 +100,7 @@ def measured(run_id: str, records: Iterable[RecordLike]) -> Write:
 
 
 def row_to_json(row: Row) -> dict[str, Any]:
-    """A row but for its run, with text in place of times and bytes."""
+    """Convert a row to JSON, without its run, and with times and bytes as text."""
     return {name: as_text(value) for name, value in row.items() if name != "run_id"}
 
 
@@ -111,7 +111,7 @@ def as_text(value: Any) -> Any:
 
 
 def write_from_json(run_id: str, content: Mapping[str, Any]) -> Write:
-    """The inverse of `Write.to_json`.  A value that its column cannot hold is a `DamagedValue`."""
+    """The inverse of `Write.to_json`.  Raises `DamagedValue` for a value that is invalid for its column."""
     try:
         metrics, series = (
             tuple(row_from_json(table, {**row, "run_id": run_id}) for row in content.get(table.name, []))
@@ -145,7 +145,7 @@ def row_from_json(table: Table, texts: Mapping[str, Any]) -> Row:
 
 
 def summary(writes: Sequence[Write]) -> str:
-    """What writes would record: ``26 values of epochs 3-4, 2 series and the status finished``"""
+    """Describe what writes would record: ``26 values of epochs 3-4, 2 series and the status finished``"""
     rows = [row for write in writes for row in write.metrics]
     epochs = sorted({row["epoch"] for row in rows if row["epoch"] is not None})
     parts = []

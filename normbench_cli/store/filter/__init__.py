@@ -1,4 +1,4 @@
-"""The language of ``--where``: which runs are meant, by their settings, facts and metrics.
+"""The language of ``--where``, which selects runs by their settings, columns and metrics.
 
 ::
 
@@ -9,9 +9,9 @@
                 |  name ["not"] "in" "(" value ("," value)* ")"
                 |  name ["not"] "like" value
 
-`parser` turns text into an `expression.Filter`, a tree of comparisons; `values` says what a comparison means for a
-column; `place` points at the place of an error.  Nothing is evaluated as Python and nothing becomes SQL: a filter is
-applied to rows that have been read.  Standard library only.
+`parser` turns text into an `expression.Filter`, a tree of comparisons; `values` defines comparisons for each type of
+column; `place` points at the position of an error.  Nothing is evaluated as Python or becomes SQL: a filter is applied
+to rows that have been read.  Standard library only.
 """
 
 from __future__ import annotations

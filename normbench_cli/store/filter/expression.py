@@ -14,14 +14,14 @@ from normbench_cli.store.filter.values import Test, equals_any, is_metric, like,
 if TYPE_CHECKING:
     import pandas as pd
 
-Columns = Mapping[str, Sequence[Any]]  # name -> a value a row
+Columns = Mapping[str, Sequence[Any]]  # name -> one value per row
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A column compared with one value or several.
+    """A column compared with one or several values.
 
-    place: where it stands in an expression, for messages; None for ``key=value``.
+    place: its position in an expression, for messages; None for ``key=value``.
     """
 
     name: str
@@ -94,11 +94,10 @@ Node = Comparison | Not | And | Or
 
 @dataclass(frozen=True)
 class Filter:
-    """Which rows are meant.  Without a root: all of them.
+    """A selection of rows.  Without a root: all of them.
 
     A row is a run: its settings, its columns such as ``status``, and the last value of each metric by full name.  A
-    value that a run does not have is none: no comparison holds for it except ``!=``, ``not in``, ``not like`` and
-    ``= none``.
+    missing value is none: only ``!=``, ``not in``, ``not like`` and ``= none`` hold for it.
     """
 
     root: Node | None = None
@@ -108,12 +107,12 @@ class Filter:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The columns and metrics that are compared, each once."""
+        """The columns and metrics that are compared, without duplicates."""
         return tuple(dict.fromkeys(one.name for one in self.root.comparisons())) if self.root else ()
 
     @cached_property
     def metrics(self) -> dict[str, Place | None]:
-        """The metrics among them, and where each is first named."""
+        """The compared metrics, and where each is first named."""
         if self.root is None:
             return {}
         return {one.name: one.place for one in reversed(list(self.root.comparisons())) if is_metric(one.name)}
@@ -122,7 +121,7 @@ class Filter:
         return self.root is None or self.root.mask({name: [row.get(name)] for name in self.names})[0]
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The rows of a frame that match, with their index."""
+        """The matching rows of a frame, with their index."""
         if self.root is None:
             return frame
         missing = [None] * len(frame)

@@ -1,4 +1,4 @@
-"""From the text of a filter to its tree, by recursive descent."""
+"""A recursive descent parser from the text of a filter to its tree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from normbench_cli.store.filter.place import Place, printable
 from normbench_cli.store.filter.values import NAMES, looks_like_a_metric
 
 MOST_NESTED = 50  # parentheses
-FREE_TEXT = ("note", "tag", "data")  # settings whose values may hold blanks: sentences, and paths of folders
+FREE_TEXT = ("note", "tag", "data")  # settings whose values may contain blanks: sentences, and folder paths
 PLAIN = re.compile(r"\s*(\w+)\s*=(?!=)\s*((?![\s'\"]).*\S|)\s*", re.DOTALL)
 JOINED = re.compile(r"\s(and|or)\s", re.IGNORECASE)
 BLANKS = re.compile(r"\s*")
@@ -26,8 +26,7 @@ EXAMPLE = "write key=value, or for example: norm in (batchnorm, popnorm:kappa=8)
 
 
 def parse_where(texts: Iterable[str]) -> Filter:
-    """Several filters, as ``--where`` gives them: all must hold, but a key given twice as ``key=value`` accepts both
-    values."""
+    """Parse the arguments of ``--where``: all must hold, but a key given twice as ``key=value`` accepts both values."""
     accepted: dict[str, list[str]] = {}
     parts: list[Node] = []
     for text in texts:
@@ -40,12 +39,12 @@ def parse_where(texts: Iterable[str]) -> Filter:
 
 
 def parse_filter(text: str) -> Filter:
-    """One filter: ``key=value`` or an expression."""
+    """Parse one filter: ``key=value`` or an expression."""
     return parse_where([text])
 
 
 def plain_pair(text: str) -> tuple[str, str] | None:
-    """The key and value of ``key=value``, whose value needs no quotes; None for an expression."""
+    """Split ``key=value``, where the value needs no quotes; None for an expression."""
     found = PLAIN.fullmatch(text)
     if not found or JOINED.search(text):
         return None
@@ -173,7 +172,7 @@ class Parser:
                 raise self.place().error("the values of in are not separated by a comma", "write in (a, b)")
 
     def quoted(self) -> str | None:
-        """A text in quotes, which are doubled inside it; None if none begins here."""
+        """Quoted text, in which quotes are doubled; None if none begins here."""
         if self.text[self.at : self.at + 1] not in ("'", '"'):
             return None
         found = QUOTED.match(self.text, self.at)
@@ -203,7 +202,7 @@ class Parser:
         return True
 
     def unexpected(self) -> UsageError:
-        """What stands where a comparison has ended."""
+        """The error for text after the end of a comparison."""
         word = re.split(r"[\s()'\"]", self.rest(), maxsplit=1)[0]
         do = suggest(word[:40].lower(), ["and", "or"]) if word else "join comparisons by and, or; count the parentheses"
         return self.place().error("here 'and', 'or' or the end should follow", do)
@@ -215,6 +214,6 @@ class Parser:
         return Place(self.text, self.at)
 
     def skip(self) -> None:
-        """Go past blanks."""
+        """Skip blanks."""
         found = BLANKS.match(self.text, self.at)
         self.at = found.end() if found else self.at

@@ -1,4 +1,4 @@
-"""A place in the text of a filter, for messages."""
+"""A position in the text of a filter, for messages."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 from normbench_cli.errors import UsageError
 
-MOST_SHOWN = 40  # characters of a filter that a message repeats
+MOST_SHOWN = 40  # characters of a filter that a message quotes
 
 
 @dataclass(frozen=True)
 class Place:
-    """From a character of a filter on; `start` counts from 0."""
+    """The rest of a filter's text from the character at `start`, counted from 0."""
 
     text: str
     start: int
 
     def error(self, what: str, do: str) -> UsageError:
-        """What is wrong here, and what to do about it."""
+        """An error at this position, and what to do about it."""
         return UsageError(f"{what}, at character {self.start + 1} of the filter: {self._excerpt()}", do)
 
     def _excerpt(self) -> str:

@@ -1,4 +1,4 @@
-"""What a comparison means for a column: its kind of values, and how a value is read from text."""
+"""Comparisons for a column: the kind of its values, and how they are read from text."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def is_metric(name: str) -> bool:
 
 
 def looks_like_a_metric(name: str) -> bool:
-    """Whether a name can only be that of a metric: it has a split, a condition or a unit."""
+    """Whether a name can only be a metric's, because it has a split, a condition or a unit."""
     return "/" in name or "@" in name or bool(unit_of(name))
 
 
 def kind_of(name: str) -> str:
-    """``number``, ``time``, ``bool`` or ``text``."""
+    """The kind of a column's values: ``number``, ``time``, ``bool`` or ``text``."""
     if name in TIMES:
         return "time"
     if is_metric(name):
@@ -46,7 +46,7 @@ def kind_of(name: str) -> str:
 
 
 def equals_any(name: str, texts: Sequence[str], recorded: Collection[Any]) -> Test:
-    """Whether a value is one of these; `recorded` are the column's values."""
+    """A test whether a value is one of these; `recorded` are the column's values."""
     if name in TIMES:
         moments = [read_moment(name, text) for text in texts]
         return lambda value: any(moment.holds(value) for moment in moments)
@@ -58,7 +58,7 @@ def equals_any(name: str, texts: Sequence[str], recorded: Collection[Any]) -> Te
 
 
 def read_settings(name: str, texts: Sequence[str], recorded: Collection[Any]) -> list[Any]:
-    """The texts as values of a setting; one that is recorded in exactly this form needs no registry, and none is ever
+    """Convert texts to values of a setting; text that equals a recorded value needs no registry.  Nothing is ever
     imported."""
     known, values = set(recorded), []
     for text in texts:
@@ -74,7 +74,7 @@ def read_settings(name: str, texts: Sequence[str], recorded: Collection[Any]) ->
 
 
 def ordered(name: str, operator: str, text: str) -> Test:
-    """Whether a value is less, or more, than this one."""
+    """A test whether a value is less, or more, than this one."""
     kind = kind_of(name)
     if kind == "time":
         moment = read_moment(name, text)
@@ -102,14 +102,14 @@ def is_number(value: Any) -> bool:
 
 
 def same_number(value: Any, number: float | None) -> bool:
-    """Equality where nan equals nan, and a missing value only none."""
+    """Equality where nan equals nan, and a missing value equals only none."""
     if number is None or value is None:
         return number is None and value is None
     return bool(value == number) or (math.isnan(number) and value != value)
 
 
 def read_number(name: str, text: str) -> float | None:
-    """A number, per cent or none, for a run without the value."""
+    """Read a number, a percentage, or ``none``, which stands for a missing value."""
     if text.lower() == "none":
         return None
     try:
@@ -120,7 +120,7 @@ def read_number(name: str, text: str) -> float | None:
 
 @dataclass(frozen=True)
 class Moment:
-    """A day, a minute or a second: from `start` up to `end`."""
+    """A day, a minute or a second: from `start` to `end`, exclusive."""
 
     start: datetime
     end: datetime
@@ -129,14 +129,14 @@ class Moment:
         return isinstance(value, datetime) and self.start <= value < self.end
 
     def compare(self, value: datetime, operator: str) -> bool:
-        """Before the whole, or after it; with ``=`` also inside."""
+        """Whether a time is before or after the whole interval; with ``<=`` and ``>=``, also inside it."""
         if operator in ("<", ">="):
             return ORDERS[operator](value, self.start)
         return value < self.end if operator == "<=" else value >= self.end
 
 
 def read_moment(name: str, text: str) -> Moment:
-    """``2026-11-19``, ``2026-11-19T14:30`` or ``'2026-11-19 14:30:05'``, in local time unless a zone is given."""
+    """Read ``2026-11-19``, ``2026-11-19T14:30`` or ``'2026-11-19 14:30:05'``, in local time unless a zone is given."""
     found = MOMENT.fullmatch(text)
     try:
         if not found:
@@ -150,7 +150,7 @@ def read_moment(name: str, text: str) -> Moment:
 
 
 def like(name: str, pattern: str) -> Test:
-    """Whether a text has this pattern: ``%`` stands for any text, ``_`` for one character; case does not matter."""
+    """A test for a pattern, ignoring case: ``%`` matches any text, ``_`` one character."""
     if kind_of(name) != "text":
         raise UsageError(f"like compares text, and {name} is a {kind_of(name)}", "write = or <")
     parts = [Part()]
@@ -167,13 +167,13 @@ TOKEN = re.compile(r"\\[%_\\]|.", re.DOTALL)
 
 @dataclass(frozen=True)
 class Part:
-    """What stands between two ``%``: a regular expression that matches texts of one length."""
+    """The part of a pattern between two ``%``: a regular expression that matches text of fixed length."""
 
     pattern: str = ""
     length: int = 0
 
     def followed_by(self, token: str) -> Part:
-        """With another character; a backslash takes the meaning from ``%``, ``_`` and itself."""
+        """Append a character; a backslash escapes ``%``, ``_`` and itself."""
         return Part(self.pattern + ("." if token == "_" else re.escape(token[-1])), self.length + 1)
 
     def find(self, text: str, start: int) -> re.Match[str] | None:
@@ -184,9 +184,9 @@ class Part:
 
 
 def has_parts(text: str, parts: Sequence[Part]) -> bool:
-    """Whether the text begins with the first part, ends with the last, and has the others in between in this order.
+    """Whether the text starts with the first part, ends with the last, and has the others in between in this order.
 
-    Each is looked for once, so that no pattern takes long.
+    Each part is searched once, so that no pattern takes long.
     """
     first, last = parts[0], parts[-1]
     if len(parts) == 1:
