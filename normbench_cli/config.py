@@ -216,7 +216,7 @@ def with_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
         if not {*FIELDS} - LENGTHS.keys() <= values.keys():
             raise UsageError(f"recipe {name} is a file, which is read by `train` alone", "name one of `list recipes`")
         return dict(values)
-    base = recipes.find(name).settings_for(values.get("norm") or DEFAULTS["norm"]) | {"recipe": name}
+    base = recipes.find(name).settings_for(values, DEFAULTS) | {"recipe": name}
     if not values.get("recipe"):
         base.pop("data", None)
         values = {key: value for key, value in values.items() if key != "recipe"}

@@ -2,7 +2,7 @@
 
 summary, paper          text
 [settings]              for every run
-[[exceptions]]          norm, and further settings for that norm
+[[exceptions]]          norm, act or both, and further settings for these
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from normbench_cli.axes.values import read_setting, read_specs, setting_name
 from normbench_cli.config import DEFAULTS, REGISTRIES, lengths_replaced
 from normbench_cli.errors import UsageError
 from normbench_cli.paths import expanded
-from normbench_cli.recipes import Recipe, is_file
+from normbench_cli.recipes import CONDITIONS, Recipe, is_file
 from normbench_cli.registry.spec import suggest
 from normbench_cli.registry.trust import Trust, recorded_in
 from normbench_cli.toml_file import Key, TomlFile, read_toml
@@ -30,7 +30,7 @@ def settled(values: Mapping[str, Any], allow: str | Iterable[str] = ()) -> dict[
     if not is_file(path):
         return dict(values)
     recipe = read_recipe(expanded(path), allow)
-    base = recipe.settings_for(values.get("norm") or recipe.settings.get("norm") or DEFAULTS["norm"])
+    base = recipe.settings_for(values, DEFAULTS)
     return DEFAULTS | lengths_replaced(base, values) | dict(values)
 
 
@@ -45,8 +45,9 @@ def read_recipe(path: Path, allow: str | Iterable[str] = ()) -> Recipe:
     trust = recorded_in(str(path), allow)
     exceptions = file.content.get("exceptions", [])
     for number, exception in enumerate(exceptions):
-        if "norm" not in exception:
-            raise UsageError(f"{file.where('exceptions', number)}: the exception has no norm", 'write norm = "..."')
+        if not exception.keys() & CONDITIONS:
+            what = f"{file.where('exceptions', number)}: the exception names neither norm nor act"
+            raise UsageError(what, 'write norm = "..." or act = "..."')
     return Recipe(
         name=str(path),
         summary=file.content.get("summary", ""),

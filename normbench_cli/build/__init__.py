@@ -1,25 +1,25 @@
-"""From a configuration to everything that a training consists of.
+"""Builds everything that training needs from a configuration.
 
-A run is prepared in two steps, and each happens once:
+A run is prepared in two steps, each done once:
 
-1. `resolve` (resolution.py) checks a `RunConfig` without computing anything, decides what it leaves to the device
-   (precision, memory format, compiling) and gives a `ResolvedConfig`.
+1. `resolve` (resolution.py) checks a `RunConfig` without computing anything, chooses device-dependent settings that it
+   leaves open (precision, memory format, compiling) and returns a `ResolvedConfig`.
 2. `make_training` (assemble.py) makes the model, data, objective, optimizer and schedule of a `ResolvedConfig`, on its
-   device.  For data sets of graphs `cross_validation` does the same and trains every fold.
+   device.  For graph data sets `cross_validation` does the same and trains every fold.
 
 Only a `ResolvedConfig` can be built, and nothing in this package changes one, so the configuration that is recorded is
-the one that was trained.  The parts:
+the one that was trained.  Modules:
 
-    resolved_config.py  ResolvedConfig: a RunConfig that leaves nothing open
+    resolved_config.py  ResolvedConfig: a RunConfig without open settings
     resolution.py       check, resolve, resolved_fingerprint, config_warnings
-    network_checks.py   what cannot work in a network, found before anything is allocated
-    torch_flags.py      torch's settings for a device, as a configuration asks for them
+    network_checks.py   checks that a network can work, before anything is allocated
+    torch_flags.py      torch's device settings as a configuration requests them
     compile_trial.py    whether compiling the model makes training steps faster on this machine
     assemble.py         make_training, make_model, cross_validation, fold_parts, graph_example
     init.py             initial weights; unit_variance.py: those that depend on the first batch
     optim.py            the optimizer and the learning-rate schedule
-    solvers.py          the solvers of the generalized median, stopped after so many passes
-    data.py             data sets, kept in memory for all runs of a grid; data_digest.py tells them apart
+    solvers.py          the solvers of the generalized median, stopped after a number of passes
+    data.py             data sets, cached for all runs of a grid; data_digest.py identifies their contents
 """
 
 from normbench_cli.build.assemble import (

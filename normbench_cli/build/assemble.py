@@ -1,4 +1,4 @@
-"""A resolved configuration -> its training: model, data, objective, optimizer, schedule and probes, on the device."""
+"""Makes a training run from a resolved configuration: model, data, objective, optimizer, schedule and probes."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def make_training(
     device: torch.device | None = None,
     parallel: DataParallel | None = None,
 ) -> Training:
-    """Everything that one run trains with.  Equal configurations give equal weights and the same order of the data.
+    """Make a training run.  Equal configurations give equal weights and the same order of the data.
 
-    data, device: in place of those that the configuration names.
-    parallel: this process among those that train together; None: it trains, or only scores, alone.
+    data, device: override those of the configuration.
+    parallel: this process's place in a data-parallel group; None: it trains, or only scores, alone.
     """
     device = device or pick_device(config.device)
     if config.compile:
@@ -53,7 +53,7 @@ def make_training(
     if config.channels_last:
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     batches = partial(data.batches, device=device, channels_last=bool(config.channels_last), workers=config.workers)
-    if not config.pin_memory:  # data sets from outside may not know it
+    if not config.pin_memory:  # users' data sets may not support it
         batches = partial(batches, pin_memory=False)
     train = batches(data.train, config.batch_size, shuffle_seed=config.seed)
     if config.init == "lsuv":
@@ -86,7 +86,7 @@ def make_training(
 
 
 def make_model(config: RunConfig, data: Data) -> nn.Module:
-    """The model for a data set's classes and channels, with torch's own initial weights."""
+    """Make the model for a data set's classes and channels, with torch's own initial weights."""
     model: nn.Module = MODELS.build(
         config.model, norm=config.norm, act=config.act, num_classes=data.classes, in_channels=data.channels
     )
@@ -94,7 +94,7 @@ def make_model(config: RunConfig, data: Data) -> nn.Module:
 
 
 def make_probes(model: nn.Module, config: RunConfig, train: Batches) -> list[Probe]:
-    """The probes of a run that asks for them; the first batch of epoch 0 is their fixed example."""
+    """Make the probes of a run, if enabled; the first batch of epoch 0 is their fixed example."""
     if not config.probes:
         return []
     first = next(iter(train.epoch(0)))
@@ -106,7 +106,7 @@ def make_probes(model: nn.Module, config: RunConfig, train: Batches) -> list[Pro
 
 
 def graph_example(config: ResolvedConfig) -> tuple[Learner, Inputs, Tensor]:
-    """A model for graphs with all that its training needs, and the first batch of the first fold: inputs, labels."""
+    """A learner for graphs, and the first batch of its fold (0 by default): inputs, labels."""
     data, device = load_graphs(config.data), pick_device(config.device)
     torch.manual_seed(config.seed)
     model = make_model(config, data).to(device)
@@ -120,7 +120,7 @@ def graph_example(config: ResolvedConfig) -> tuple[Learner, Inputs, Tensor]:
 def cross_validation(
     config: ResolvedConfig, finished: Mapping[int, Curves] | None = None
 ) -> Iterator[Progress | Record]:
-    """Train the folds of a cross-validation that are not finished yet, and yield its records."""
+    """Train the unfinished folds of a cross-validation and yield its records."""
     data = load_graphs(config.data)
     return cross_validate(
         partial(make_model, config, data),
@@ -153,7 +153,7 @@ def holding_out(fraction: float) -> Callable[[Tensor, int], tuple[Tensor, Tensor
 
 
 def fold_parts(config: RunConfig) -> list[Parts]:
-    """The graphs that each fold trains on, holds out and keeps for a test."""
+    """The training, validation and test graphs of each fold."""
     labels = load_graphs(config.data).labels.cpu()
     try:
         return fold_plan(config).parts(labels)

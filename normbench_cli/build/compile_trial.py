@@ -1,4 +1,4 @@
-"""Whether compiling a model makes its training steps faster on this machine, found out by timing a few steps."""
+"""Whether compiling a model makes its training steps faster on this machine, measured by timing a few steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Timer = Callable[..., list[Timing]]
 
 
 def compile_pays_off(config: ResolvedConfig, timer: Timer = time_interleaved) -> bool:
-    """Time training steps as written and compiled, in turns.  Both train the same model, which is thrown away."""
+    """Time eager and compiled training steps, interleaved.  Both train the same model, which is discarded."""
     as_written = make_training(replace(config, compile=False, probes=0))
     compiled = replace(as_written, compiled_for=(config.batch_size, *load_images(config.data).shape))
     batch = next(iter(as_written.train.epoch(1)))

@@ -1,4 +1,4 @@
-"""Data sets, loaded once for all runs of a grid that use them, and what is known of the data that were read."""
+"""Data sets, loaded once for all runs of a grid that use them, with the provenance of the data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from normbench_cli.registry.source_digest import Source, source_of
 
 @dataclass(frozen=True)
 class LoadedData:
-    """A data set and the files that it was read from; None if it names none."""
+    """A data set and the files that it was read from; None if it names no files."""
 
     spec: str
     data: ImageData | GraphData
@@ -28,16 +28,16 @@ class LoadedData:
 
     @cached_property
     def digest(self) -> str:
-        """Of the files, or else of what is held in memory."""
+        """Digest of the files, or else of the data in memory."""
         return self.files.digest if self.files else digest_of(self.data)
 
     @property
     def identity(self) -> str:
-        """What the data add to a run's fingerprint: nothing if they come with a package."""
+        """The data's contribution to a run's fingerprint: empty if they come with a package."""
         return "" if is_embedded(self.spec) else self.digest
 
     def describe(self) -> dict[str, Any]:
-        """What is recorded of the data of a run."""
+        """The data's description in a run's record."""
         if self.files:
             source = {"source": self.files.place, "files": self.files.files, "bytes": self.files.bytes}
         else:
@@ -52,7 +52,7 @@ class LoadedData:
 
 
 def count_examples(data: ImageData | GraphData) -> dict[str, int]:
-    """By split; graphs are split by cross-validation."""
+    """Number of examples by split; graphs are split by cross-validation."""
     if isinstance(data, GraphData):
         return {"all": len(data)}
     splits = {"train": data.train, "validation": data.validation, "test": data.test}
@@ -60,7 +60,7 @@ def count_examples(data: ImageData | GraphData) -> dict[str, int]:
 
 
 def load_data(spec: str) -> ImageData | GraphData:
-    """The data set of a spec.  The last two are kept in memory, until another look finds other files."""
+    """The data set of a spec.  The last two are cached until `look` finds different files."""
     return loaded_data(spec).data
 
 
@@ -70,7 +70,7 @@ def loaded_data(spec: str) -> LoadedData:
 
 
 def load_images(spec: str) -> ImageData:
-    """The data set of a spec, which must be one of images."""
+    """The data set of a spec, which must be an image data set."""
     data = load_data(spec)
     if not isinstance(data, ImageData):
         raise UsageError(f"{spec} is a data set of graphs", "choose one of images")
@@ -78,7 +78,7 @@ def load_images(spec: str) -> ImageData:
 
 
 def images_of(config: RunConfig) -> ImageData:
-    """The data set of images of a configuration, with the validation set that it asks for held out."""
+    """The image data set of a configuration, with its validation fraction held out."""
     data = load_images(config.data)
     if not config.validation:
         return data
@@ -96,7 +96,7 @@ def images_of(config: RunConfig) -> ImageData:
 
 
 def load_graphs(spec: str) -> GraphData:
-    """The data set of a spec, which must be one of graphs."""
+    """The data set of a spec, which must be a graph data set."""
     data = load_data(spec)
     if not isinstance(data, GraphData):
         raise UsageError(f"{spec} is a data set of images", "choose one of graphs")
@@ -105,10 +105,10 @@ def load_graphs(spec: str) -> GraphData:
 
 @lru_cache(maxsize=2)
 def _load(spec: str, root: Path, files: Contents | None, source: Source | None) -> LoadedData:  # noqa: ARG001
-    """`root` is where data sets look for their files: with another NORMBENCH_DATA the data set is read again, and with
-    another source of a data set from outside.
+    """`root` is the folder of the data sets' files: the data set is read again if NORMBENCH_DATA changes, or the source
+    code of a user's data set.
 
-    files: what is there; None before a download, after which the next call finds them.
+    files: their current contents; None before a download, after which the next call finds them.
     """
     data = DATASETS.build(spec)
     if not isinstance(data, ImageData | GraphData):

@@ -1,8 +1,8 @@
-"""A digest of the data that a data set holds in memory, for one that does not name the files it reads.
+"""A digest of the data that a data set holds in memory, for data sets that do not name the files they read.
 
-Tensors and arrays count by type, shape and bytes, numbers by their value, and a split of image files by the names and
-sizes of its files.  They are looked for in attributes, dataclasses, lists and dictionaries.  Text does not count,
-because it is often a path.
+Tensors and arrays are hashed by type, shape and bytes, numbers by value, and splits of image files by the names and
+sizes of their files.  They are searched in attributes, dataclasses, lists and dictionaries.  Text is ignored, because
+it is often a path.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def digest_of(data: object) -> str:
 
 
 def pieces(value: object, name: str, seen: set[int]) -> Iterator[tuple[str, bytes | memoryview]]:
-    """The data in an object, each with its place in it."""
+    """Yield the data in an object, each with its path."""
     if isinstance(value, Tensor):
         yield from tensor_pieces(value, name)
     elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
@@ -53,7 +53,7 @@ def tensor_pieces(value: Tensor, name: str) -> Iterator[tuple[str, bytes | memor
 
 
 def parts(value: object) -> Iterator[tuple[str, object]]:
-    """What an object consists of, in an order that does not depend on chance."""
+    """The components of an object, in deterministic order."""
     if isinstance(value, Mapping):
         yield from sorted((str(key), part) for key, part in value.items())
     elif isinstance(value, list | tuple | np.ndarray):
@@ -63,7 +63,7 @@ def parts(value: object) -> Iterator[tuple[str, object]]:
 
 
 def file_size(path: str) -> int:
-    """-1 if there is no such file."""
+    """The size in bytes; -1 if there is no such file."""
     try:
         return os.stat(path).st_size  # noqa: PTH116  # there may be a million
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Initial weights, equal for equal seeds whatever norm stands between the operations."""
+"""Initial weights, equal for equal seeds whichever norm the network uses."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SCHEMES: dict[str, Callable[[Tensor], Tensor]] = {
     "lsuv": nn.init.orthogonal_,  # scaled to the data later (unit_variance.py)
 }
 SCHEMES["torchvision"] = lambda weight: SCHEMES["torch" if weight.ndim == 2 else "kaiming_fan_out"](weight)
-TORCH_BIASES = ("torch", "torchvision")  # the others begin with biases of zero
+TORCH_BIASES = ("torch", "torchvision")  # the others start with zero biases
 
 
 def initialize(model: nn.Module, config: RunConfig) -> None:
     """Draw the initial weights in place, and set gamma and beta of the norms.
 
-    Every operation has a generator of its own, seeded by its index, so two runs with the same seed start from the same
+    Every operation has its own generator, seeded by its index, so two runs with the same seed start from the same
     weights whichever norm they use, and whether or not their operations have biases.
     """
     scheme = config.init
@@ -51,7 +51,7 @@ def initialize(model: nn.Module, config: RunConfig) -> None:
 
 
 def set_gamma_and_beta(model: nn.Module, config: RunConfig) -> None:
-    """In every layer that a data norm of the configuration made."""
+    """Set gamma and beta in every layer of the configuration's data norm."""
     data_norm = NORMS.parse_norm(config.norm).data_norm
     layer_type = data_norm.entry.load() if data_norm else None
     for module in model.modules():

@@ -1,5 +1,5 @@
-"""What cannot work in a network, found on torch's `meta` device before anything is allocated: a size beyond the memory,
-groups that do not divide the channels of every layer, a norm of single values, and scores of the wrong shape.
+"""Checks of a network on torch's `meta` device, before anything is allocated.  They reject a size beyond the memory,
+groups that do not divide the channels of every layer, a norm of single values, and logits of the wrong shape.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COPIES = 2  # of every weight, at least: itself and its gradient
 
 
 def check_memory(network: nn.Module, model: str) -> None:
-    """Refuse a network whose weights and gradients alone are larger than this machine's memory."""
+    """Reject a network whose weights and gradients alone exceed this machine's memory."""
     needed = COPIES * sum(p.numel() * p.element_size() for p in network.parameters())
     if needed > (there := memory_bytes()):
         raise UsageError(
@@ -34,7 +34,7 @@ def check_memory(network: nn.Module, model: str) -> None:
 
 
 def in_units(size: float) -> str:
-    """1.5 GB; 8,000 TB."""
+    """Format a size: 1.5 GB; 8,000 TB."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if size < 1000:
             return f"{size:.3g} {unit}"
@@ -43,7 +43,7 @@ def in_units(size: float) -> str:
 
 
 def check_sync(norm: str) -> None:
-    """Refuse a norm that may have batch statistics and cannot share them with other processes."""
+    """Reject a norm that may have batch statistics and cannot share them with other processes."""
     parsed = NORMS.parse_norm(norm)
     layer = parsed.data_norm.entry.load() if parsed.data_norm else None
     shares = isinstance(layer, type) and issubclass(layer, SyncsStatistics)
@@ -55,9 +55,9 @@ def check_sync(norm: str) -> None:
 
 
 def check_groups(norm: str, make: Callable[[str], nn.Module]) -> None:
-    """Refuse a number of groups that does not divide the channels of every layer, and say which ones do.
+    """Reject a number of groups that does not divide the channels of every layer, and suggest ones that do.
 
-    make: the network with a norm of this spec, on no device.
+    make: makes the network with a norm spec, on the `meta` device.
     """
     parsed = NORMS.parse_norm(norm)
     groups = parsed.data_norm.params.get("groups") if parsed.data_norm else None
@@ -74,7 +74,7 @@ def check_groups(norm: str, make: Callable[[str], nn.Module]) -> None:
 
 
 def without_groups(parsed: NormSpec) -> str:
-    """The spec with the number of groups left open."""
+    """The spec without its number of groups."""
     parts = [
         join_spec(part.entry.name, {key: value for key, value in part.params.items() if key != "groups"})
         for part in parsed.parts
@@ -93,8 +93,8 @@ def listed(numbers: Sequence[int]) -> str:
 
 @contextmanager
 def refusing_single_values(network: nn.Module, norm: str) -> Iterator[None]:
-    """Within it, a forward pass raises an error where a layer would normalize single values: such a value is its own
-    mean, so the output would be the same for any data."""
+    """Within the block, a forward pass raises an error if a layer would normalize single values: such a value is its
+    own mean, so the output would be the same for any data."""
 
     def check(layer: NormalizesGroups, inputs: tuple[Tensor, ...]) -> None:
         shape = tuple(inputs[0].shape)
@@ -117,7 +117,7 @@ def refusing_single_values(network: nn.Module, norm: str) -> Iterator[None]:
 
 
 def check_scores(scores: object, classes: int, model: str) -> None:
-    """Refuse a model whose output is not one score a class."""
+    """Reject a model whose output is not one logit per class."""
     shape = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
     if shape != (2, classes):
         raise UsageError(
@@ -126,12 +126,12 @@ def check_scores(scores: object, classes: int, model: str) -> None:
 
 
 def check_objective(objective: Callable[[Tensor], Tensor], spec: str, batch_size: int) -> None:
-    """Refuse an objective that does not make one number of the losses of a batch, of any size."""
+    """Reject an objective that does not reduce the losses of a batch, of any size, to one number."""
     for examples in {batch_size, 3}:
         losses = torch.ones(examples, requires_grad=True)
         try:
             found = objective(losses)
-        except Exception as error:  # a class from outside may fail in any way
+        except Exception as error:  # a user's class may fail in any way
             raise UsageError(
                 f"objective '{spec}' cannot take the losses of {examples} examples: {first_sentence(error)}",
                 "see `list objectives`",

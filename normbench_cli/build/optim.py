@@ -17,9 +17,8 @@ from normbench_cli.registry import SCHEDULES
 
 
 def make_optimizer(model: nn.Module, config: RunConfig) -> torch.optim.Optimizer:
-    """The optimizer over two groups of parameters: those with weight decay, and those that it must not touch, such as
-    a learned phi, which it would pull out of its range.  Gamma, beta and biases are vectors; every weight has more
-    dimensions."""
+    """Make the optimizer with two parameter groups: with weight decay, and without, for example for a learned phi,
+    which decay would pull out of its range.  Gamma, beta and biases are vectors; every weight has more dimensions."""
     spares_vectors = config.weight_decay_on == "weights"
 
     def is_decayed(parameter: nn.Parameter) -> bool:
@@ -38,7 +37,7 @@ def make_optimizer(model: nn.Module, config: RunConfig) -> torch.optim.Optimizer
 
 
 def make_schedule(config: RunConfig) -> Callable[[float], float]:
-    """The schedule as a function from progress (0 to 1) to a factor of the learning rate."""
+    """Make the schedule: a function from progress (0 to 1) to a factor of the learning rate."""
     schedule = SCHEDULES.build(config.schedule)
 
     def factor(progress: float) -> float:
@@ -51,7 +50,7 @@ def make_schedule(config: RunConfig) -> Callable[[float], float]:
 
 
 def check_schedule(factor: Callable[[float], float], spec: str) -> None:
-    """Refuse a schedule whose rate is negative or not a number at one of some points of the training."""
+    """Reject a schedule whose factor is negative or not finite at one of several sample points."""
     for progress in (0.0, 0.25, 0.5, 0.75, 0.999):
         if not 0 <= (found := factor(progress)) < math.inf:
             raise UsageError(f"schedule '{spec}' gives {found:g} at {progress:.0%} of the training", "give 0 or more")

@@ -1,4 +1,4 @@
-"""Resolution: what a configuration leaves to the device is decided here, once, before its run is recorded."""
+"""Resolution: chooses a configuration's device-dependent settings, once, before its run is recorded."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from normbench_cli.paths import data_root
 from normbench_cli.registry import OBJECTIVES
 
 GPU_SETTINGS = ("tf32", "compile_mode", "cudnn_benchmark")
-FEW_LOSSES = 4096  # enough to try an objective
+FEW_LOSSES = 4096  # enough to test an objective
 
 
 def check(config: RunConfig) -> None:
-    """Raise a UsageError for what cannot work: every part is made once, with weights on no device."""
+    """Raise a UsageError if a configuration cannot work: make every part once, with weights on the `meta` device."""
     pick_device(config.device)
     if config.nproc > 1:
         check_devices(config.device, config.nproc)
@@ -65,10 +65,10 @@ def resolve(
     *,
     trial: Callable[[ResolvedConfig], bool] | None = compile_pays_off,
 ) -> ResolvedConfig:
-    """Check a configuration and decide what it leaves open: precision, memory format, compiling.
+    """Check a configuration and choose the settings that it leaves open: precision, memory format, compiling.
 
-    Where a training is long enough for compiling to pay, only a `trial` can tell whether it does; a notice is given
-    before it.  Without a trial the model is then not compiled.
+    If training is long enough for compiling to pay off, a `trial` finds out whether it does, after a notice.  Without a
+    trial the model is not compiled.
     """
     check(config)
     for name in meaningless(config):
@@ -89,26 +89,26 @@ def with_choices(config: RunConfig, **choices: str | bool) -> ResolvedConfig:
 
 
 def meaningless(config: RunConfig) -> dict[str, Any]:
-    """The settings of a GPU that a configuration asks for on another device, with their defaults, which it gets."""
+    """GPU settings that a configuration changes on another device, mapped to the defaults that replace them."""
     changed = [name for name in GPU_SETTINGS if getattr(config, name) != DEFAULTS[name]]
     return {name: DEFAULTS[name] for name in changed if not takes_flags(pick_device(config.device))}
 
 
 def resolved_amp(config: RunConfig) -> str:
-    """The precision that a configuration comes to on its device; cross-validation computes in float32."""
+    """The precision of a configuration on its device; cross-validation uses float32."""
     if config.folds:
         return "off"
     return fast_precision(pick_device(config.device)) if config.amp == "auto" else config.amp
 
 
 def resolved_fingerprint(config: RunConfig, made_of: Mapping[str, Any] | None = None) -> str:
-    """The fingerprint that a configuration has once it is resolved, without the cost of resolving: of what is left
-    open, only the precision is part of a run's identity."""
+    """The fingerprint of a configuration after resolution, without the cost of resolving: of the open settings, only
+    the precision is part of a run's identity."""
     return RunConfig(**config.to_dict() | {"amp": resolved_amp(config)} | meaningless(config)).fingerprint(made_of)
 
 
 def needs_compile_trial(config: RunConfig) -> bool:
-    """Whether it is open if the model is compiled, and the training long enough for compiling to pay."""
+    """Whether compiling is left open, and training is long enough for it to pay off."""
     if config.compile is not None or config.folds or config.nproc > 1:
         return False
     examples = (config.iterations or 0) * config.batch_size
@@ -131,15 +131,15 @@ def config_warnings(config: RunConfig) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class MetaForward:
-    """What a forward pass on no device shows of a model."""
+    """Facts about a model from a forward pass on the `meta` device."""
 
-    operations: float  # floating-point operations an example; 0 if they cannot be counted
+    operations: float  # floating-point operations per example; 0 if they cannot be counted
     convolves: bool
     network: nn.Module  # without weights
 
 
 def meta_forward(config: RunConfig) -> MetaForward:
-    """Run the model forward on torch's `meta` device, where that costs nothing and shows what does not fit."""
+    """Run the model forward on torch's `meta` device, which costs nothing and reveals what does not fit."""
     digest = loaded_data(config.data).digest
     return _meta_forward(config.model, config.norm, config.act, config.data, data_root(), digest)
 
@@ -162,27 +162,27 @@ def _meta_forward(model: str, norm: str, act: str, data_spec: str, root: Path, d
         operations = counter.get_total_flops() / 2
     except ValueError as error:
         raise UsageError(f"{model} cannot take {data_spec}: {error}") from error
-    except (RuntimeError, NotImplementedError):  # a layer of the user's own may read values, which are not there
+    except (RuntimeError, NotImplementedError):  # a user's layer may read values, which do not exist
         network, operations = try_for_real(config, data), 0.0
     return MetaForward(operations, any(isinstance(module, nn.Conv2d) for module in network.modules()), network)
 
 
 def forward_once(network: nn.Module, config: RunConfig, data: ImageData | GraphData) -> None:
-    """Two images through the network; graphs have no shape that is known before."""
+    """Run the network on two images; the shapes of graphs are not known in advance."""
     if isinstance(data, ImageData):
         with refusing_single_values(network, config.norm):
             check_scores(network(torch.zeros(2, *data.shape)), data.classes, config.model)
 
 
 def try_for_real(config: RunConfig, data: ImageData | GraphData) -> nn.Module:
-    """The forward pass on a CPU; an error there is one of the component's, and said in one line."""
+    """Run the forward pass on the CPU; an error there is the component's, and reported in one line."""
     with torch.random.fork_rng(devices=[]):
         try:
             network = make_model(config, data)
             forward_once(network, config, data)
         except UsageError:
             raise
-        except Exception as error:  # a layer of the user's own may fail in any way
+        except Exception as error:  # a user's layer may fail in any way
             names = f"{config.model} with norm {config.norm} and act {config.act}"
             raise UsageError(f"{names} cannot take {config.data}: {first_sentence(error)}") from error
     return network.to("meta")

@@ -1,4 +1,4 @@
-"""The type of a configuration that leaves nothing open."""
+"""The type of a configuration without open settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from normbench_cli.config import RunConfig
 
 @dataclass(frozen=True)
 class ResolvedConfig(RunConfig):
-    """A RunConfig in which precision, compiling and memory format are decided.  Made by `resolve`."""
+    """A RunConfig whose precision, compiling and memory format are set.  Made by `resolve`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

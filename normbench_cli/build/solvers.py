@@ -1,4 +1,4 @@
-"""The solvers of the generalized geometric median, stopped after so many passes over the data."""
+"""The solvers of the generalized geometric median, stopped after a number of passes over the data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOLVERS = ("safe", "newton")  # the bracketed search of the layers, and the pape
 
 
 class Estimate(NamedTuple):
-    """Of each column: the median as far as it is found, and the passes that were made for it."""
+    """The current estimate of each column's median, and the number of passes made for it."""
 
     mu: Tensor
     passes: Tensor
@@ -22,11 +22,11 @@ class Estimate(NamedTuple):
 
 @torch.no_grad()
 def median_after(x: Tensor, phi: float, solver: str, passes: int) -> Estimate:
-    """The forward pass of a layer that has seen no batch yet, on x (values, C) in float32 or float64; not compiled.
+    """Run the forward pass of a layer that has seen no batch yet, on x (values, C) in float32 or float64; not compiled.
 
-    It searches from the mean.  A pass is one sum over all data; mean and variance (above phi = 2 the range, too) come
-    before the first, the output after the last.  passes: at most so many; `safe` makes fewer where all columns are
-    done, `newton` never.
+    It searches from the mean.  A pass is one sum over all data, not counting mean and variance (and, for phi > 2, the
+    range) before the first, and the output after the last.  passes: the maximum; `safe` makes fewer if all columns have
+    converged, `newton` never.
     """
     options = SolverOptions(phi, eps=0.0, steps=passes, plain=solver == "newton", above_two=phi > 2)
     cold, totals = torch.zeros_like(x[0]), torch.zeros(len(SolverTotals._fields), device=x.device)

@@ -1,4 +1,4 @@
-"""torch's settings for a device as a configuration asks for them, in force for as long as it computes."""
+"""torch's device settings as a configuration requests them, for the duration of its run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from normbench_cli.device import Flags, pick_device, torch_flags
 
 
 def flags_of(config: ResolvedConfig) -> AbstractContextManager[None]:
-    """In this block torch computes as the configuration says, and afterwards as before."""
+    """Within the block, torch computes as the configuration says; then its settings are restored."""
     flags = Flags(config.tf32, config.cudnn_benchmark, config.deterministic)
     return torch_flags(flags, pick_device(config.device))

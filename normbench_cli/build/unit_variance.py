@@ -1,6 +1,6 @@
 """Initial weights that give every operation's output unit variance on a batch, as LSUV does (Mishkin & Matas 2016).
 
-Where the norm stands before the operation, or is missing, this output is the pre-activation.
+If the norm comes before the operation, or there is none, this output is the pre-activation.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from normbench_cli.operations import Operation
 
 
 def scale_to_unit_variance(model: nn.Module, inputs: Tensor, sd: float = 1.0) -> None:
-    """Scale the operations' weights in one training forward, each before the next one sees its output.
+    """Scale the operations' weights in one training forward pass, each before the next one sees its output.
 
-    Biases must be zero.  An operation whose weight is normalized is scaled as far as its norm lets it.
-    sd: of the outputs, in place of one.
+    Biases must be zero.  An operation with a weight norm is scaled as far as the norm permits.
+    sd: target standard deviation of the outputs.
     """
 
     def scale(op: Any, args: tuple[Any, ...], output: Tensor) -> Tensor:

@@ -90,7 +90,6 @@ def stem_of(suites: Sequence[Suite], scale: Scale) -> str:
     else:
         name = "-".join([*papers, *(suite.name.partition("/")[2] for suite in suites)]).strip("-").replace("/", "-")
     return f"reproduce-{name}-{scale.name}"
-    return f"reproduce-{name}-{scale.name}"
 
 
 def show(document: Document, plan: Plan, missing: Mapping[Place, str], common: Common) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -122,15 +123,20 @@ def recipe_tables(recipe: recipes.Recipe) -> dict[str, Any]:
 
 
 def recipe_page(recipe: recipes.Recipe) -> str:
-    """A recipe's settings, and those that replace them for certain norms."""
+    """A recipe's settings, and those that replace them for certain norms and activations."""
     facts = recipe_facts(recipe)
-    tables = {"settings": recipe.settings} | {f"with {one['norm']}": one for one in recipe.exceptions}
     lines = [f"{recipe.name}: {recipe.paper}".rstrip(": "), recipe.summary]
     lines += [f"default of {facts['data']}"] if facts["data"] else []
-    for title, settings in tables.items():
-        words = (f"{name}={format_value(value)}" for name, value in settings.items() if name != "norm")
-        lines.append(f"{title}: {', '.join(words)}")
+    lines.append(f"settings: {words_of(recipe.settings)}")
+    for exception in recipe.exceptions:
+        specs = " and ".join(exception[name] for name in recipes.CONDITIONS if name in exception)
+        others = {name: value for name, value in exception.items() if name not in recipes.CONDITIONS}
+        lines.append(f"with {specs}: {words_of(others)}")
     return "\n  ".join(lines) + "\n"
+
+
+def words_of(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={format_value(value)}" for name, value in settings.items())
 
 
 def row_of(entry: Entry[Any]) -> dict[str, str]:

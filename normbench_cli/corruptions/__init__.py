@@ -1,7 +1,7 @@
 """Common corruptions of images, at five severities.
 
-Each family is a file; `base.py` holds what they share, `optics.py` the image processing, `cases.py` what a command asks
-for.
+Each family has a file; `base.py` holds their base classes, `optics.py` the image processing, `cases.py` parses the
+arguments of commands.
 """
 
 from normbench_cli.registry import CORRUPTIONS

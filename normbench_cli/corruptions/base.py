@@ -1,9 +1,9 @@
-"""What corruptions share: a severity, a random stream for each image, and the published way of rounding.
+"""The base of all corruptions: a severity, a random stream for each image, and rounding as in the published files.
 
 The families, their definitions and their parameters are those of Hendrycks & Dietterich, "Benchmarking Neural Network
 Robustness to Common Corruptions and Perturbations" (2019).  Their code needs OpenCV, scikit-image and ImageMagick,
-which pip cannot install.  Here NumPy, SciPy and Pillow do the same, so that every installation can corrupt images and
-all random numbers come from one generator.
+which pip cannot install.  Here they are reimplemented with NumPy, SciPy and Pillow, so that every installation can
+corrupt images and all random numbers come from one generator.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from normbench_cli.registry.bounds import Bounds, Seed
 
 SEVERITIES = (1, 2, 3, 4, 5)
 Severity = Annotated[int, Bounds(least=1, most=5)]
-CIFAR_MAX_SIDE = 64  # the longest shorter side of an image that takes CIFAR-10-C's parameters
+CIFAR_MAX_SIDE = 64  # images whose shorter side is at most this use CIFAR-10-C's parameters
 LUMA_WEIGHTS = (0.299, 0.587, 0.114)  # of red, green and blue
 Image = NDArray[np.uint8]  # (H, W, C)
 Pixels = NDArray[np.float64]  # (H, W, C), 0-1
@@ -29,14 +29,14 @@ Table = Literal["auto", "cifar", "imagenet"]
 
 
 class CorruptibleData(Protocol):
-    """What a corruption reads of a data set."""
+    """The attributes of a data set that a corruption reads."""
 
     @property
     def channels(self) -> int: ...
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one image: channels, height, width."""
+        """Shape of one image: channels, height, width."""
         ...
 
     @property
@@ -64,7 +64,7 @@ class Corruption:
         return self.corrupt(whole, first).to(images.dtype) / 255
 
     def corrupt(self, images: Tensor, first: int) -> Tensor:
-        """The same for uint8 images."""
+        """`__call__` for uint8 images."""
         raise NotImplementedError
 
     def check_data(self, data_name: str, data: CorruptibleData) -> None:
@@ -74,9 +74,9 @@ class Corruption:
 class GeneratedCorruption(Corruption):
     """A corruption that is computed image by image, on the CPU.
 
-    Each image has a random stream of its own, seeded by `seed` and the image's index in the test set.  So the result
-    does not depend on batch size or device, and severities differ in strength, not in their random draws.  Values are
-    truncated to whole numbers, not rounded, as in the published files.
+    Each image has its own random stream, seeded by `seed` and the image's index in the test set.  So the result does
+    not depend on batch size or device, and severities differ in strength, not in their random draws.  Values are
+    truncated to integers, not rounded, as in the published files.
 
     severity: 1 to 5; seed: of the random streams; table: parameters of CIFAR-10-C (cifar) or ImageNet-C (imagenet), or
     chosen by the images' shorter side, CIFAR-10-C's up to 64 pixels (auto).
@@ -137,6 +137,6 @@ def luma(pixels: Pixels) -> Pixels:
 
 
 def color_for(color: Sequence[float], channels: int) -> NDArray[np.float64]:
-    """A color in red, green, blue (0-255) as values in 0-1: three for a color image, its luma for a gray one."""
+    """An RGB color (0-255) as values in 0-1: three for a color image, its luma for a gray one."""
     values = np.array(color) / 255
     return values if channels == 3 else np.array([values @ np.array(LUMA_WEIGHTS)])

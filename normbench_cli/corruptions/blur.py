@@ -25,7 +25,7 @@ class GaussianBlur(GeneratedCorruption):
 class DefocusBlur(GeneratedCorruption):
     """The image of a lens out of focus: every point becomes a disk.
 
-    A level is the disk's radius, and the sigma by which its rim is softened.
+    A level is the disk's radius, and the sigma with which its rim is softened.
     """
 
     cifar = ((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1))
@@ -40,10 +40,10 @@ class DefocusBlur(GeneratedCorruption):
 class GlassBlur(GeneratedCorruption):
     """Seen through frosted glass: blurred, every pixel replaced by a random near one, blurred again.
 
-    The paper says that two pixels change places.  Its code assigns between views of the same memory, so the pixel takes
-    its neighbor's value and the neighbor keeps it.  The published files are so, and so is this.
+    The paper says that two pixels are swapped.  Its code assigns between views of the same memory, so the pixel takes
+    its neighbor's value and the neighbor keeps it.  The published files were made this way, and this does the same.
 
-    A level is sigma of the blur, the largest distance in pixels, and how many times pixels are replaced.
+    A level is the blur's sigma, the maximum distance in pixels, and how many times pixels are replaced.
     """
 
     cifar = ((0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2))
@@ -63,7 +63,7 @@ class GlassBlur(GeneratedCorruption):
 class MotionBlur(GeneratedCorruption):
     """The camera moves during the exposure: a one-sided Gaussian blur along a line at -45 to 45 degrees.
 
-    A level is radius and sigma of the blur.
+    A level is the blur's radius and sigma.
     """
 
     cifar = ((6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5))
@@ -78,7 +78,7 @@ class MotionBlur(GeneratedCorruption):
 class ZoomBlur(GeneratedCorruption):
     """The camera moves towards the scene: the mean of the image and of its enlarged center.
 
-    A level is the largest factor of enlargement, and the step from factor to factor.
+    A level is the largest zoom factor, and the step between factors.
     """
 
     cifar = ((1.06, 0.01), (1.11, 0.01), (1.16, 0.01), (1.21, 0.01), (1.26, 0.01))

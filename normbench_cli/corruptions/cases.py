@@ -1,7 +1,7 @@
-"""What a command asks for -> cases: one corruption at one severity each.
+"""Parses the arguments of commands into cases, each one corruption at one severity.
 
-`fog` means all its severities, `fog:severity=1/3` two of them; `all` the fifteen corruptions of the paper that can be
-generated on this machine; `cifar10c` all files that are there.
+`fog` means all its severities, `fog:severity=1/3` two of them; `all` means those of the paper's fifteen corruptions
+that can be generated on this machine; `cifar10c` means all files that exist.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class CorruptionCase:
-    """One corruption at one severity, and the mean that it belongs to."""
+    """One corruption at one severity, and the mean that it counts towards."""
 
     spec: str  # fog:severity=3
-    kind: str  # fog, the same without its severity
+    kind: str  # fog, the spec without its severity
     severity: int
     group: str  # the mean is taken over the kinds of a group: usually "", also `seed=1` or `cifar10c`
     in_mean: bool  # only the paper's fifteen are
 
 
 def parse_cases(texts: Iterable[str]) -> tuple[list[CorruptionCase], list[str]]:
-    """The cases, each once, and notes about what was left out of `all`; an unknown name or value is an error."""
+    """Return the cases without duplicates, and notes on what `all` omits.  Raises for unknown names or values."""
     cases: dict[str, CorruptionCase] = {}
     notes: list[str] = []
     for text in texts:
@@ -50,7 +50,7 @@ def parse_cases(texts: Iterable[str]) -> tuple[list[CorruptionCase], list[str]]:
 
 
 def expand_name(name: str, params: dict[str, str], notes: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """The corruptions that a name stands for, each with parameters of its own."""
+    """Yield the corruptions that a name refers to, each with additional parameters."""
     if name.lower() == ALL:
         for entry in standard_corruptions():
             if (reason := why_unavailable(entry)) is None:
@@ -67,7 +67,7 @@ def expand_name(name: str, params: dict[str, str], notes: list[str]) -> Iterator
 
 
 def standard_corruptions() -> list[Entry[CorruptionFacts]]:
-    """The fifteen over which the paper takes the mean."""
+    """The fifteen over which the paper averages."""
     return [entry for entry in CORRUPTIONS.entries.values() if entry.facts.family and not entry.facts.extra]
 
 

@@ -1,4 +1,4 @@
-"""What cameras, screens and files do to images: contrast, saturation, distortion, coarse pixels, JPEG."""
+"""Digital corruptions: contrast, saturation, elastic distortion, pixelation, JPEG."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class Saturate(GeneratedCorruption):
 class ElasticTransform(GeneratedCorruption):
     """The image moved, sheared and scaled at random, then distorted locally.
 
-    A level, in fractions of the shorter side, is the size of the distortion, the sigma by which it is smoothed, and the
-    largest move of each of the three points that define the first transformation.  The published parameters do not
-    grow with the severity in each of the three, nor does the change of the pixels.
+    A level, in fractions of the shorter side, is the size of the distortion, the sigma with which it is smoothed, and
+    the maximum shift of each of the three points that define the affine map.  Not all of the published parameters grow
+    with the severity, nor does the change of the pixels.
     """
 
     cifar = ((0, 0, 0.08), (0.05, 0.2, 0.07), (0.08, 0.06, 0.06), (0.1, 0.04, 0.05), (0.1, 0.03, 0.03))
@@ -71,7 +71,7 @@ class ElasticTransform(GeneratedCorruption):
         center, arm = np.array([height // 2, width // 2]), min(height, width) // 3
         before = center + arm * np.array([[1, 1], [1, -1], [-1, -1]])
         after = before + rng.uniform(-largest, largest, (3, 2))
-        # three points and their images define the affine map; pixels are fetched, so its inverse is solved for
+        # three points and their images define the affine map; resampling needs its inverse
         inverse = np.linalg.solve(np.column_stack([after, np.ones(3)]), before)
         shifts = rng.uniform(-1, 1, (2, height, width))
         shifts = size * ndimage.gaussian_filter(shifts, (0, sigma, sigma), mode="reflect", truncate=3)

@@ -1,4 +1,4 @@
-"""Frost: photographs of it added to the image.  It needs the five photographs of the published sets."""
+"""Frost: adds photographs of frost to the image.  Needs the five photographs of the published sets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PACKAGE = "imagecorruptions"  # contains the photographs; it is never imported
 class Frost(GeneratedCorruption):
     """A random crop of one of five photographs of frost, added to the image: a x + b frost.
 
-    The photographs are looked for in the folder `frost` of the data folder and in the package imagecorruptions, where
+    The photographs are searched in the folder `frost` of the data folder and in the package imagecorruptions, where
     `pip install --no-deps imagecorruptions-imaug` puts them.  A level is a and b.
     """
 
@@ -39,7 +39,7 @@ class Frost(GeneratedCorruption):
         height, width, channels = image.shape
         photograph = read_photograph(self._folder / PHOTOGRAPHS[rng.integers(len(PHOTOGRAPHS))])
         if self.uses_cifar_table(min(height, width)):
-            photograph = photograph[2::5, 2::5]  # equal to resizing to a fifth without smoothing
+            photograph = photograph[2::5, 2::5]  # same as resizing to a fifth without smoothing
         photograph = enlarge_to_cover(photograph, height, width)
         top, left = (
             rng.integers(there - size + 1) for there, size in zip(photograph.shape, (height, width), strict=False)
@@ -50,7 +50,7 @@ class Frost(GeneratedCorruption):
 
 
 def find_photographs() -> Path:
-    """The folder that holds them."""
+    """Find the folder that holds the photographs."""
     package = find_spec(PACKAGE)
     installed = (package.submodule_search_locations if package else None) or ()
     places = [data_root() / "frost", *(Path(place) / "frost" for place in installed)]
@@ -73,7 +73,7 @@ def read_photograph(path: Path) -> Image:
 
 
 def enlarge_to_cover(photograph: Image, height: int, width: int) -> Image:
-    """The photograph, enlarged if the image is larger."""
+    """Enlarge the photograph if the image is larger."""
     factor = max(height / photograph.shape[0], width / photograph.shape[1])
     if factor <= 1:
         return photograph

@@ -1,4 +1,4 @@
-"""Noise: Gaussian, of counted photons, of dead and saturated pixels, and in proportion to the value."""
+"""Noise: Gaussian, shot (photon counts), impulse (dead and saturated pixels), speckle (in proportion to value)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Image processing that several corruptions are made of.  Images are (H, W, C)."""
+"""Image processing shared by several corruptions.  Images are (H, W, C)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from normbench_cli.corruptions.base import Image, Pixels
 
 
 def gaussian_blur(image: Pixels, sigma: float) -> Pixels:
-    """Blur in height and width, truncated after four standard deviations; the border is continued by its own values."""
+    """Blur in height and width, truncated after four standard deviations; the border is extended by replication."""
     blurred: Pixels = ndimage.gaussian_filter(image, (sigma, sigma, 0), mode="nearest", truncate=4.0)
     return blurred
 
@@ -30,13 +30,13 @@ def disk(radius: float, sigma: float) -> NDArray[np.float64]:
 def shuffle_sources(steps: NDArray[np.int64], reach: int) -> NDArray[np.int64]:
     """The flat index of the pixel from which each pixel gets its value when they are replaced one after another.
 
-    steps: (2, H, W), the step from each pixel to the one it is replaced by, down and right.  The last pixel is first.
-    Pixels within `reach` of the border are not replaced.
+    steps: (2, H, W), the offset, down and right, from each pixel to the one that replaces it.  The last pixel is
+    replaced first.  Pixels within `reach` of the border are not replaced.
 
-    A pixel that steps to a later one finds it replaced already, so its source is followed further.  With the pixels
+    A pixel whose target comes later finds it already replaced, so its source is followed further.  With the pixels
     0 1 2 3 and the steps 0 +1 +1 -2, pixel 3 takes the value of 1; then 2 takes that of 3, which is 1; then 1 takes
     that of 2, which is its own.  The sources are 0 1 1 1.  Computed: from 0 2 3 1, pixels 1 and 2 point forward and
-    take the source of their target, which gives 0 3 1 1, and 1 does it again.
+    take the source of their target, which gives 0 3 1 1, and 1 does so again.
     """
     _, height, width = steps.shape
     own = np.arange(height * width)
@@ -53,7 +53,7 @@ def shuffle_sources(steps: NDArray[np.int64], reach: int) -> NDArray[np.int64]:
 
 def motion_blur(image: Image, radius: int, sigma: float, degrees: float) -> Image:
     """ImageMagick's motion blur: a mean over 2 radius + 1 pixels in one direction, with weights exp(-i^2 / 2 sigma^2)
-    for the pixel i steps away.  Rounded as ImageMagick does."""
+    for the pixel i steps away, rounded like ImageMagick."""
     taps = np.arange(2 * radius + 1)
     weights = np.exp(-(taps**2) / (2 * sigma**2))
     weights /= weights.sum()
@@ -68,7 +68,7 @@ def motion_blur(image: Image, radius: int, sigma: float, degrees: float) -> Imag
 
 
 def clipped_zoom(image: Pixels, factor: float) -> Pixels:
-    """The center of the image, enlarged to the size of the image."""
+    """Enlarge the center of the image to the size of the image."""
     height, width, _ = image.shape
     rows, columns = int(np.ceil(height / factor)), int(np.ceil(width / factor))
     top, left = (height - rows) // 2, (width - columns) // 2

@@ -1,4 +1,4 @@
-"""The corrupted test sets as they were published, CIFAR-10-C and CIFAR-100-C, read from their files."""
+"""The published corrupted test sets, CIFAR-10-C and CIFAR-100-C, read from their files."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ Name = Literal[
 
 
 class PublishedCorruption(Corruption):
-    """The test images of a data set as a published file holds them: `<name>.npy`, the whole set once for each severity.
+    """A data set's test images from a published file, `<name>.npy`, which holds the whole set once per severity.
 
-    The images that are passed are ignored: only their index in the test set matters.
+    The pixels of the images that are passed are ignored: only their index in the test set matters.
     """
 
     data: ClassVar[str]  # the data set whose test images these are
@@ -86,8 +86,8 @@ class PublishedCorruption(Corruption):
 
     @classmethod
     def names(cls) -> list[str]:
-        """The corruptions whose files are there, in the paper's order; if there are none, the first one, whose file
-        is then reported as missing."""
+        """The corruptions whose files exist, in the paper's order; if there are none, the first one, whose file is
+        then reported as missing."""
         cls.path("labels")
         present = [name for name in get_args(Name) if (data_root() / cls.folder / f"{name}.npy").is_file()]
         return present or [get_args(Name)[0]]
@@ -112,7 +112,7 @@ class Cifar100C(PublishedCorruption):
 
 
 def read_array(path: Path) -> NDArray[Any]:
-    """The array of a file, memory-mapped."""
+    """Memory-map the array in a file."""
     try:
         stored: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:

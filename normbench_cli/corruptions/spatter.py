@@ -10,7 +10,7 @@ from normbench_cli.corruptions.base import GeneratedCorruption, Image, Pixels, c
 from normbench_cli.registry import CORRUPTIONS
 
 WATER, MUD = (175, 238, 238), (63, 42, 20)  # red, green, blue
-LOW_THRESHOLD, HIGH_THRESHOLD = 50, 150  # of Canny's edges: slopes at which an edge continues and at which it begins
+LOW_THRESHOLD, HIGH_THRESHOLD = 50, 150  # of Canny's edges: slopes at which an edge continues and at which it starts
 MAX_DISTANCE = 20  # pixels from an edge, beyond which distance has no effect
 EMBOSS = np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]])  # light from one corner
 SpatterLevel = tuple[float, float, float, float, float, bool]
@@ -20,8 +20,8 @@ SpatterLevel = tuple[float, float, float, float, float, bool]
 class Spatter(GeneratedCorruption):
     """The lens is wet where blurred Gaussian noise exceeds a threshold; water shines at its edges, mud covers.
 
-    A level is mean and sd of the noise, its blur, the threshold, the brightness of water or the blur of the mud's rim,
-    and whether it is mud.
+    A level is the noise's mean, sd and blur, the threshold, the brightness of water or the blur of the mud's rim, and
+    whether it is mud.
     """
 
     cifar = (
@@ -68,11 +68,10 @@ def water_highlights(depth: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 
 def canny_edges(picture: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Canny's edges (H, W): crests of the slope, continued while they exceed the low threshold, if they exceed the high
-    one somewhere.
+    """Canny's edges (H, W): connected crests of the slope above the low threshold that exceed the high one somewhere.
 
-    The slope of a pixel is the sum of its absolute Sobel derivatives.  A crest exceeds both neighbors in the direction
-    of the slope, which is rounded to level, steep or one of the diagonals.  In a row 0 0 100 100 of equal rows, the
+    The slope of a pixel is the sum of its absolute Sobel derivatives.  A crest exceeds both neighbors in the slope's
+    direction, which is rounded to horizontal (level), vertical (steep) or diagonal.  If all rows are 0 0 100 100, the
     slopes are 0 400 400 0 and the direction is level; `>` to the left and `>=` to the right keep one of the two equal
     crests, so the edge is 0 1 0 0.
     """
@@ -82,7 +81,7 @@ def canny_edges(picture: NDArray[np.uint8]) -> NDArray[np.bool_]:
     height, width = picture.shape
 
     def neighbor(dy: int, dx: int) -> NDArray[np.int64]:
-        """The slope of the pixel dy below and dx to the right of each."""
+        """For each pixel, the slope of the one dy below and dx to the right."""
         return slope[1 + dy : 1 + dy + height, 1 + dx : 1 + dx + width]
 
     here, tangent = neighbor(0, 0), np.tan(np.pi / 8)
@@ -105,7 +104,7 @@ def canny_edges(picture: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 
 def equalize_histogram(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Map gray values so that equal ranges of them are equally frequent; the smallest value becomes 0.
+    """Map gray values so that equal ranges are equally frequent; the smallest value becomes 0.
 
     The values 5 5 7 9 become 0 0 128 255: of the two pixels above the smallest, one half and all have at most 7 and 9.
     """

@@ -16,9 +16,9 @@ SnowLevel = tuple[float, float, float, float, int, float, float]
 class Snow(GeneratedCorruption):
     """Flakes that fall in two directions, over a paler image.
 
-    Flakes are Gaussian noise, enlarged, above a threshold, with motion blur.  A fraction of the image is replaced by
-    max(x, 1.5 luma + 0.5).  A level is mean and sd of the noise, its enlargement, the threshold, radius and sigma of
-    the motion blur, and the fraction of the image that stays.
+    Flakes are Gaussian noise, enlarged, above a threshold, with motion blur.  The image is blended with
+    max(x, 1.5 luma + 0.5).  A level is mean, sd and zoom factor of the noise, the threshold, radius and sigma of the
+    motion blur, and the weight of the original image.
     """
 
     cifar = (
@@ -52,7 +52,7 @@ class Snow(GeneratedCorruption):
 class Fog(GeneratedCorruption):
     """A plasma fractal added to the image, scaled to keep the image's largest value: (x + c fog) max / (max + c).
 
-    A level is c, and how fast the fractal's detail loses height.
+    A level is c, and how fast the amplitude of the fractal's detail decays.
     """
 
     cifar = ((0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75))
@@ -72,7 +72,7 @@ class Fog(GeneratedCorruption):
 def plasma_fractal(side: int, decay: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """Random heights (side, side) in 0-1 by the diamond-square method, periodic at the borders.
 
-    Points halfway between known ones get their mean and a uniform deviation, whose size falls by decay^2 each time.
+    Points halfway between known ones get their mean plus a uniform deviation, whose size shrinks by decay^2 each time.
 
     side: a power of two.
     """

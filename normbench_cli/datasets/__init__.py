@@ -1,7 +1,7 @@
-"""Data sets, one a file.
+"""Data sets, one per file.
 
-`InMemoryImages` and `Split`, of which a data set of one's own is made, can be imported from here.  They load torch, so
-they are imported when they are first used.
+`InMemoryImages` and `Split`, from which users build their own data sets, can be imported from here.  They import torch,
+so they are loaded on first use.
 """
 
 from __future__ import annotations

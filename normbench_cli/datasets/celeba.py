@@ -57,13 +57,13 @@ def evaluation_transform(image: Image.Image, _index: int, _draw: int, *, size: i
 def celeba(size: ImageSize = 224, shuffle: bool = True, damaged: OnDamage = "skip") -> StreamedImages:
     """Faces, blond or not, with 16 overlapping groups of sex, age, attractiveness and hair; official splits.
 
-    The folder `celeba` of the data folder holds `img_align_celeba/`, `list_attr_celeba.txt` and
+    The folder `celeba` in the data folder holds `img_align_celeba/`, `list_attr_celeba.txt` and
     `list_eval_partition.txt`: the official 162,770, 19,867 and 19,962 images, or fewer, of any size.  Training crops a
-    fraction of 0.7 to 1 of the area at a ratio of 1 to 4/3 and mirrors every second image; evaluation crops the central
+    fraction of 0.7 to 1 of the area at a ratio of 1 to 4/3 and mirrors half of the images; evaluation crops the central
     square (178 pixels of 178x218).  The AugNorm paper's "70 %, randomly sampled" is not the official split (E9).
 
-    size: width and height after resizing; shuffle: false trains in the order of the files in every epoch, as the code
-    of DORO does; damaged: skip leaves out an image that cannot be read, names it and counts it; fail stops at it.
+    size: width and height after resizing; shuffle: false trains in the order of the files in every epoch, as DORO's
+    code does; damaged: skip drops, reports and counts images that cannot be read; fail stops at the first.
     """
     folder = data_root() / "celeba"
     ensure_files(folder)

@@ -1,4 +1,4 @@
-"""A folder of one's own images: a folder for each split, and in it one for each class."""
+"""A folder of the user's own images: one subfolder per split, and in it one per class."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def folder(
 ) -> StreamedImages:
     """Your own images: folder:path=FOLDER, which holds train/CLASS/ and val/CLASS/ or test/CLASS/ with image files.
 
-    If there are both val and test, val chooses the epoch and test gives the scores.  Both need the classes of train.
+    If both val and test exist, val selects the epoch and test gives the scores.  Both need the classes of train.
     The path is relative to the working folder.  It is part of the run's identity, as are the files.  Write a comma in
     it as `\\,`.
 
     size: of the images that the network sees.  augment, crop: as for imagenet.  mean, std: of each channel of pixels in
-    0-1, separated by slashes, or one number for all channels; ImageNet's by default.  damaged: skip leaves out an image
-    that cannot be read, names it and counts it; fail stops at it.
+    0-1, separated by slashes, or one number for all channels; ImageNet's by default.  damaged: skip drops, reports and
+    counts images that cannot be read; fail stops at the first.
     """
     if not path:
         raise ValueError("which folder?  Write folder:path=FOLDER, with train/CLASS/ and test/CLASS/ in it")

@@ -21,7 +21,7 @@ from normbench_cli.registry import DATASETS
 
 ARCHIVES = {"train": "ILSVRC2012_img_train.tar", "val": "ILSVRC2012_img_val.tar"}
 DEVKIT = "ILSVRC2012_devkit_t12.tar.gz"
-META = "meta.bin"  # what torchvision makes of the development kit: the class of each val image
+META = "meta.bin"  # written by torchvision from the development kit: the class of each val image
 log = logging.getLogger(__name__)
 
 
@@ -36,14 +36,14 @@ def imagenet(
 ) -> StreamedImages:
     """1,281,167 photographs in 1,000 classes (ILSVRC2012); its validation set of 50,000 is the test set.
 
-    The folder `imagenet` of the data folder holds `train/` and `val/` with a folder of JPEG files for each class.  If
-    one is missing and its official archive is there (for val also the development kit), it is unpacked first.
+    The folder `imagenet` in the data folder holds `train/` and `val/` with a folder of JPEG files for each class.  If
+    one is missing and its official archive exists (for val also the development kit), it is unpacked first.
 
-    size: of the images that the network sees.  augment: none, flip (mirror every second image) or crop_flip (also crop
-    at random).  crop: popnorm resizes an image to 256x256 without keeping its proportions and crops 224x224, at random
+    size: of the images that the network sees.  augment: none, flip (mirror half of the images) or crop_flip (also crop
+    at random).  crop: popnorm resizes an image to 256x256 regardless of its aspect ratio and crops 224x224, at random
     in training and centrally in evaluation; resized is the usual way, a random 0.08 to 1 of the area in training and,
-    in evaluation, the center after resizing the shorter side to 256.  damaged: skip leaves out an image that cannot be
-    read, names it and counts it; fail stops at it.
+    in evaluation, the center after resizing the shorter side to 256.  damaged: skip drops, reports and counts images
+    that cannot be read; fail stops at the first.
     """
     root = data_root() / "imagenet"
     ensure_splits(root)
@@ -56,7 +56,7 @@ def imagenet(
 
 
 def ensure_splits(root: Path) -> None:
-    """Unpack the splits that are not there as folders; if their archives are missing, say what to put where."""
+    """Unpack the splits whose folders are missing; if their archives are missing too, say what to put where."""
     splits = [split for split in ARCHIVES if not (root / split).is_dir()]
     needed = [ARCHIVES[split] for split in splits]
     if "val" in splits and not (root / META).is_file():
@@ -73,8 +73,8 @@ def ensure_splits(root: Path) -> None:
 
 
 def unpack(root: Path, split: str) -> None:
-    """Unpack an archive by torchvision, which checks it first, into a temporary folder that becomes the split at the
-    end: an interruption leaves no half of a split."""
+    """Let torchvision verify and unpack an archive, into a temporary folder that is renamed at the end: an interruption
+    leaves no partial split."""
     import_torchvision()
     tools: Any = importlib.import_module("torchvision.datasets.imagenet")
     ensure_writable(root, "NORMBENCH_DATA")
@@ -91,7 +91,7 @@ def unpack(root: Path, split: str) -> None:
                     tools.parse_devkit_archive(str(root))
                 tools.parse_val_archive(str(root), folder=unfinished.name)
         unfinished.rename(root / split)
-    except Exception as error:  # a broken archive or a full disk fails in many ways
+    except Exception as error:  # broken archives and full disks raise many kinds of errors
         raise NormbenchError(
             f"{root / ARCHIVES[split]} cannot be unpacked ({first_sentence(error)})",
             "check that it is complete and that the disk has room",

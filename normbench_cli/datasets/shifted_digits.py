@@ -1,4 +1,4 @@
-"""Real digits whose color predicts the label in training, and nothing in validation and test."""
+"""Real digits whose color predicts the label in training, but not in validation and test."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from normbench_cli.datasets._images.memory import InMemoryImages, Split
 from normbench_cli.registry import DATASETS
 from normbench_cli.registry.bounds import Bounds
 
-VALIDATION = 240  # digits; each is there in both colors, like those of the test
-HIGH_FRACTION, LOW_GREEN = 0.2, 0.25  # of the training images; of the low digits among them
+VALIDATION = 240  # digits; each appears in both colors, like those of the test set
+HIGH_FRACTION, LOW_GREEN = 0.2, 0.25  # of the training images; of their low digits
 GROUPS = ("low_red", "low_green", "high_red", "high_green")
 
 
@@ -31,14 +31,14 @@ def shifted_digits(
 ) -> InMemoryImages:
     """Is a digit 5 or more?  Real digits whose color predicts the answer in training, except in a group of 1 %.
 
-    Of `digits`, 750 are for training, 240 for choosing an epoch and 360 for testing, drawn in red or green.  In
+    Of `digits`, 750 are for training, 240 for selecting an epoch and 360 for testing, drawn in red or green.  In
     training three quarters of the low digits (below 5) are red; a fifth of the images show a high digit, which is green
-    except in a fraction `rare` of all images (8 of them).  In the other two splits every digit comes in both colors and
-    high digits are as frequent as low ones, so the four groups have equal weight.  A network that learns the color, or
-    how rare high digits were, fails on high_red.  Training does not see the groups.
+    except in a fraction `rare` of all images (8 of them).  In the other two splits every digit appears in both colors
+    and high digits are as frequent as low ones, so the four groups have equal weight.  A network that learns the color,
+    or how rare high digits were, fails on high_red.  Training does not see the groups.
 
     size: width and height after resizing; rare: fraction of the training images in the rare group; tint: how much the
-    other channels are dimmed, from 0 (gray) to 0.9; the color is easier to learn the larger it is.
+    other channels are dimmed, from 0 (gray) to 0.9; the larger, the easier the color is to learn.
     """
     from sklearn.model_selection import train_test_split
 
@@ -70,9 +70,9 @@ def shifted_digits(
 
 
 def draw_training_digits(rest: np.ndarray, high: np.ndarray, rare: float) -> tuple[np.ndarray, Tensor]:
-    """All low digits and some high ones, drawn with a fixed seed, and which of them are green.
+    """Return all low digits and some high ones, drawn with a fixed seed, and which of them are green.
 
-    They are ordered low_green, low_red, high_red, high_green, so `green` is True outside one range.
+    They are ordered low_green, low_red, high_red, high_green, so `green` is False in one contiguous range.
     """
     rng = np.random.RandomState(0)
     low_digits, high_digits = rng.permutation(rest[~high]), rng.permutation(rest[high])

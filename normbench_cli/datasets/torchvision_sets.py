@@ -29,10 +29,10 @@ def cifar10(
 ) -> InMemoryImages:
     """50,000 training and 10,000 test photographs of 32x32 pixels in ten classes.
 
-    augment: none, flip (mirror every second image) or crop_flip (also shift it by up to four pixels).
-    normalize: the constants of the reference code, whose sd are averages over images, the exact ones of the data, or
-    none: pixels from 0 to 1.
-    test_images: how many of the test images are used, the first ones of the file; none: all.  For slow attacks.
+    augment: none, flip (mirror half of the images) or crop_flip (also shift them by up to four pixels).
+    normalize: reference: the constants of the reference code, whose sd are averages over images; exact: those of the
+    data; none: pixels from 0 to 1.
+    test_images: use only this many test images, the first of the file; none: all.  For slow attacks.
     """
     reference = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
     return load("CIFAR10", "cifar-10-batches-py", augment, constants(normalize, reference), test_images)
@@ -67,7 +67,7 @@ def fashionmnist(augment: Augment = "none", test_images: TestImages = None) -> I
 
 
 def constants(normalize: Normalize, reference: Statistics) -> Statistics | None:
-    """What pixels are standardized by; None for the exact statistics of the data."""
+    """The statistics to standardize pixels by; None for the exact ones of the data."""
     return {"reference": reference, "exact": None, "none": ((0.0,) * 3, (1.0,) * 3)}[normalize]
 
 
@@ -79,9 +79,9 @@ def load(
     test_images: TestImages,
     padding: int = 0,
 ) -> InMemoryImages:
-    """Both splits of a torchvision data set, downloaded if they are missing.
+    """Load both splits of a torchvision data set; download them if they are missing.
 
-    statistics: None takes those of the training images, before padding.
+    statistics: None: those of the training images, before padding.
     """
     root = data_root()
     train, test = (read(name, root, folder, train) for train in (True, False))
@@ -97,10 +97,10 @@ def load(
 
 
 def read(name: str, root: Path, folder: str, train: bool) -> Split:
-    """One split.  It is downloaded if nothing is there, and an interrupted download continues."""
+    """Read one split.  It is downloaded if nothing is there; an interrupted download is resumed."""
     place = root / folder
     suffixes = [path.suffix for path in place.rglob("*") if path.is_file()]
-    download = not suffixes or ".gz" in suffixes  # archives are left by an interrupted download
+    download = not suffixes or ".gz" in suffixes  # an interrupted download leaves archives
     dataset_class: Any = getattr(import_torchvision().datasets, name)
     if not suffixes:
         ensure_writable(root, "NORMBENCH_DATA")
@@ -125,6 +125,6 @@ def read(name: str, root: Path, folder: str, train: bool) -> Split:
 
 
 def download_address(dataset_class: Any) -> str:
-    """Where torchvision downloads it from."""
+    """The URL that torchvision downloads it from, in parentheses."""
     addresses = [getattr(dataset_class, "url", ""), *getattr(dataset_class, "mirrors", [])]
     return next((f" (from {address})" for address in addresses if address), "")

@@ -1,4 +1,4 @@
-"""Small generated graphs: a data set of graphs that needs no download and trains in seconds."""
+"""Small generated graphs: a graph data set that needs no download and trains in seconds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHORDS = 3  # edges across the ring, in the graphs of the second class
 def toy_graphs(graphs: Annotated[int, Bounds(least=4, most=100_000)] = 40, draw: Seed = 0) -> GraphDataset:
     """Does a ring of 5 to 12 nodes have chords?  Generated graphs, half of each class, with 3 kinds of nodes at random.
 
-    graphs: how many; draw: another number draws other graphs.
+    graphs: how many; draw: the seed.
     """
     rng = np.random.RandomState(draw)
     edges: list[tuple[int, int]] = []

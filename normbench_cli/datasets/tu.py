@@ -29,8 +29,8 @@ COLLECTION = "https://www.chrsmrrs.com/graphkerneldatasets"
 def tu(name: str = "", source: Source = "any", degree: bool = False) -> GraphDataset:
     """Any graph classification set of the TU collection, by its name there: tu:name=NCI1.
 
-    source: tu reads the collection's files (and downloads them), powerful-gnns reads NAME.txt in the format of Xu et
-    al., any takes the first that is found.  degree: use a node's degree as its feature, for sets without node labels.
+    source: tu reads the collection's files (and downloads them); powerful-gnns reads NAME.txt in the format of Xu et
+    al.; any uses the first that is found.  degree: use a node's degree as its feature, for sets without node labels.
     """
     return load([name], source, degree)
 
@@ -69,14 +69,14 @@ def proteins(source: Source = "any", degree: bool = False) -> GraphDataset:
 def ptc(source: Source = "any", degree: bool = False) -> GraphDataset:
     """PTC: 344 molecules; do they cause cancer in male rats?  Two different files go by this name.
 
-    The collection's PTC_MR has 14.29 atoms a molecule and 18 kinds; the file PTC.txt of powerful-gnns has 25.5, as the
-    AugNorm paper prints.  The data set's `source` is the file that was read.
+    The collection's PTC_MR has 14.29 atoms per molecule, of 18 kinds; the file PTC.txt of powerful-gnns has 25.5, as
+    the AugNorm paper states.  The data set's `source` is the file that was read.
     """
     return load(["PTC_MR", "PTC"], source, degree)
 
 
 def load(names: list[str], source: Source, degree: bool) -> GraphDataset:
-    """The first of the names that is found in the requested format; otherwise the first name is downloaded."""
+    """Read the first of the names that is found in the requested format; if none is, download the first."""
     for name in names:
         if not re.fullmatch(r"[\w.-]+", name):
             raise ValueError(f"'{name}' is not a name of a data set: write one of the collection's, as in tu:name=NCI1")
@@ -94,12 +94,12 @@ def load(names: list[str], source: Source, degree: bool) -> GraphDataset:
 
 
 def download(name: str) -> Path:
-    """Download a set by torch_geometric; only the files that it unpacks are used."""
+    """Download a data set with torch_geometric; only the files that it unpacks are used."""
     root = data_root() / "TUDataset"
     by_hand = f"{COLLECTION}/{name}.zip and unpack it so that {root / name / 'raw' / (name + '_A.txt')} exists"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # its import uses functions that torch has deprecated
+            warnings.simplefilter("ignore", DeprecationWarning)  # it uses functions that torch has deprecated
             from torch_geometric.datasets import TUDataset
     except ImportError as error:
         raise NormbenchError(

@@ -1,17 +1,17 @@
 """Everything that depends on the device.  No file outside this package names a kind of accelerator.
 
-    choose.py      choosing a device by its name, and what it is called
-    precision.py   in which precision it computes
-    compilers.py   whether compiling pays and can be done there; whose matrix products are fastest
-    flags.py       torch's settings for a device, set for a run and restored afterwards
-    nvidia_smi.py  clocks, power limit and other processes, as nvidia-smi states them
-    clock.py       its own clock
-    memory.py      how much memory it has, and what is used of it
+    choose.py      choosing a device by its name, and describing it
+    precision.py   mixed precision and float64
+    compilers.py   whether torch.compile pays off and is available; which library's matrix products are fastest
+    flags.py       torch's device settings, set for a run and restored afterwards
+    nvidia_smi.py  clocks, power limit and other processes, as reported by nvidia-smi
+    clock.py       the device's own clock
+    memory.py      total and used memory
     generators.py  the state of torch's random generators
     shares.py      dividing a machine among processes
-    process_group.py   joining processes that train together
+    process_group.py   joining the processes of data-parallel training
 
-Users of it import the names below from here.
+Other packages import the names below from here.
 """
 
 from __future__ import annotations

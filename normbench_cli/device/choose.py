@@ -1,4 +1,4 @@
-"""Choosing a device by its name, and what it is called."""
+"""Choosing a device by its name, and describing it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from normbench_cli.errors import UsageError
 
 
 def pick_device(text: str = "auto") -> torch.device:
-    """The device of that name, which this machine must have; for ``auto`` its accelerator if it has one."""
+    """The device of that name, which this machine must have; ``auto``: its accelerator if it has one."""
     accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
     if text == "auto":
         return accelerator or torch.device("cpu")
@@ -37,17 +37,17 @@ def on_accelerator(device: torch.device) -> bool:
 
 
 def has_accelerator() -> bool:
-    """Whether this process may use an accelerator, which a process forked from it could not."""
+    """Whether this process may use an accelerator, which processes forked from it could not."""
     return torch.accelerator.is_available()
 
 
 def has_fused_optimizers(device: torch.device) -> bool:
-    """Whether torch's optimizers can update all parameters by one kernel there."""
+    """Whether torch's optimizers have fused kernels for this device."""
     return device.type in ("cpu", "cuda", "mps", "xpu", "hpu", "mtia")
 
 
 def pins_memory(device: torch.device) -> bool:
-    """Whether copies to this device are faster, and wait for nothing, from memory that is page-locked."""
+    """Whether copies to this device are faster, and asynchronous, from page-locked memory."""
     return device.type in ("cuda", "xpu")
 
 
@@ -64,7 +64,7 @@ def device_name(device: torch.device) -> str:
 
 
 def driver_version(device: torch.device) -> str:
-    """The versions of the accelerator's driver libraries, as far as torch tells them."""
+    """The versions of the accelerator's driver libraries, as far as torch reports them."""
     if device.type == "cuda":
         return f"CUDA {torch.version.cuda or torch.version.hip}, cuDNN {torch.backends.cudnn.version()}"
     return ""

@@ -11,13 +11,13 @@ from normbench_cli.device.choose import on_accelerator
 
 
 def synchronize(device: torch.device) -> None:
-    """Wait until the device has done all that was queued on it."""
+    """Wait until the device has finished all queued work."""
     if on_accelerator(device):
         torch.accelerator.synchronize(device)
 
 
 class Stopwatch:
-    """Intervals by the device's own clock: on an accelerator events, for which no step waits; on a CPU nanoseconds."""
+    """Times intervals by the device's own clock: events on an accelerator, which do not block; nanoseconds on a CPU."""
 
     def __init__(self, device: torch.device) -> None:
         self._events = on_accelerator(device)
@@ -32,7 +32,7 @@ class Stopwatch:
             self._marks.append(time.perf_counter_ns())
 
     def laps_ms(self) -> list[float]:
-        """Milliseconds between each start and its stop, where marks are start, stop, start, stop, ...; drops them."""
+        """Return the milliseconds from each start to its stop, where marks alternate start, stop; and reset."""
         marks, self._marks = self._marks, []
         if self._events and marks:
             marks[-1].synchronize()

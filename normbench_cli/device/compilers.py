@@ -1,4 +1,4 @@
-"""Whether compiling pays on a device and whether it can be done there; whose matrix products are fastest."""
+"""Whether torch.compile pays off and is available on a device; which library's matrix products are fastest."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from normbench_cli.device.choose import device_name, on_accelerator
 
 
 def compiling_pays(device: torch.device, operations: float) -> bool:
-    """Whether a training of so many floating-point operations is long enough for compiling to be worth it: it takes a
-    minute or two, so the training should take several."""
+    """Whether training of this many operations is long enough for compiling to pay off: it takes a minute or two, so
+    training should take several."""
     return operations > (1e16 if on_accelerator(device) else 1e14) and has_compiler(device)
 
 
@@ -27,7 +27,7 @@ def has_compiler(device: torch.device) -> bool:
 
 @cache
 def onednn_is_faster() -> bool:
-    """Whether oneDNN, rather than MKL, multiplies float32 matrices by the whole width of this processor's registers:
-    MKL does not where a processor with AVX-512 is not Intel's."""
+    """Whether oneDNN multiplies float32 matrices with the full register width of this processor and MKL does not, which
+    is the case on processors with AVX-512 that are not Intel's."""
     whole = torch.backends.cpu.get_cpu_capability() == "AVX512" and torch.backends.mkldnn.is_available()
     return whole and torch.backends.mkl.is_available() and "Intel" not in device_name(torch.device("cpu"))

@@ -1,6 +1,6 @@
-"""torch's settings for a device: TensorFloat-32, cuDNN's search for algorithms, determinism.
+"""torch's device settings: TensorFloat-32, cuDNN benchmarking, determinism.
 
-They belong to the process, so they are set for a run and restored afterwards.
+They are process-wide, so they are set for a run and restored afterwards.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ import torch
 from normbench_cli.errors import NormbenchError, UsageError, first_sentence
 
 WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
-REPEATABLE_WORKSPACES = (":4096:8", ":16:8")  # with which cuBLAS gives the same sums every time
+REPEATABLE_WORKSPACES = (":4096:8", ":16:8")  # with which cuBLAS is deterministic
 OVERRIDE = "NVIDIA_TF32_OVERRIDE"  # 0: NVIDIA's libraries compute without TF32, whatever torch asks for
 
 
 @dataclass(frozen=True)
 class Flags:
     """tf32: off, conv (in convolutions, torch's own default) or all (in matrix products too).  cudnn_benchmark: time
-    the algorithms of a convolution for each new shape, and take the fastest.  deterministic: refuse what is not."""
+    the algorithms of a convolution for each new shape and use the fastest.  deterministic: reject operations that are
+    not."""
 
     tf32: str = "conv"
     cudnn_benchmark: bool = False
@@ -32,13 +33,13 @@ class Flags:
 
 
 def takes_flags(device: torch.device) -> bool:
-    """Whether TF32, cuDNN and CUDA graphs mean anything there."""
+    """Whether the device supports TF32, cuDNN and CUDA graphs."""
     return device.type == "cuda"
 
 
 @contextmanager
 def torch_flags(flags: Flags, device: torch.device) -> Iterator[None]:
-    """In this block torch computes as the flags say; afterwards, also after an error, as before."""
+    """Within the block, torch computes as the flags say; then its settings are restored, also after an error."""
     with ExitStack() as restored:
         if takes_flags(device):
             restored.enter_context(_tensor_float_32(flags.tf32))
@@ -50,8 +51,8 @@ def torch_flags(flags: Flags, device: torch.device) -> Iterator[None]:
 
 @contextmanager
 def _tensor_float_32(where: str) -> Iterator[None]:
-    """By the two switches that no release of torch 2.9 to 2.13 finds contradicting each other: setting the newer
-    `fp32_precision` of an operation alone makes torch's own readers of the older ones fail."""
+    """Set TF32 by the two older switches, which no release of torch 2.9 to 2.13 considers inconsistent: setting only
+    the newer `fp32_precision` of an operation makes torch's own readers of the older ones fail."""
     mkldnn: Any = torch.backends.mkldnn
     cudnn: Any = torch.backends.cudnn
     backends = (torch.backends.cuda.matmul, mkldnn.matmul, cudnn.conv, cudnn.rnn)
@@ -71,7 +72,7 @@ def _tensor_float_32(where: str) -> Iterator[None]:
 
 
 def matmul_precision() -> str:
-    """As torch names it: highest, high or medium.  Its own reader fails where the newer switches alone were set."""
+    """torch's name of it: highest, high or medium.  torch's own reader fails if only the newer switches were set."""
     try:
         return torch.get_float32_matmul_precision()
     except RuntimeError:
@@ -79,7 +80,7 @@ def matmul_precision() -> str:
 
 
 def _older_switches() -> tuple[str, bool]:
-    """Where only the newer ones were set they cannot be read, and stand at their defaults."""
+    """If only the newer switches were set, these cannot be read and have their defaults."""
     with _unadvised():
         try:
             products = torch.get_float32_matmul_precision()
@@ -93,7 +94,7 @@ def _older_switches() -> tuple[str, bool]:
 
 @contextmanager
 def _unadvised() -> Iterator[None]:
-    """Some releases of torch advise the newer switches at the first use of the older ones."""
+    """Suppress the advice of some torch releases, on first use of the older switches, to use the newer ones."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Please use the new API", UserWarning)
         yield
@@ -130,7 +131,7 @@ def _deterministic(device: torch.device) -> Iterator[None]:
 
 
 def _try_product(device: torch.device) -> None:
-    """cuBLAS reads its workspace once in a process, so it may be too late for this one."""
+    """Test a matrix product: cuBLAS reads its workspace setting once per process, so it may be too late to set it."""
     try:
         multiply(device)
     except RuntimeError as error:
@@ -149,7 +150,7 @@ def multiply(device: torch.device) -> None:
 
 @contextmanager
 def naming_what_is_not_deterministic() -> Iterator[None]:
-    """In this block torch's refusal of an operation is an error of one line."""
+    """Within the block, torch's rejection of a nondeterministic operation becomes a one-line error."""
     try:
         yield
     except RuntimeError as error:
@@ -163,7 +164,7 @@ def naming_what_is_not_deterministic() -> Iterator[None]:
 
 
 def flag_facts(device: torch.device) -> dict[str, Any]:
-    """How torch computes there now, as it says itself; empty where none of it means anything."""
+    """torch's current settings for the device, as torch reports them; empty if it supports none of them."""
     if not takes_flags(device):
         return {}
     cudnn: Any = torch.backends.cudnn

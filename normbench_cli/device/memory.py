@@ -1,4 +1,4 @@
-"""How much memory a device has and what is used of it."""
+"""Total and used memory of a device."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from normbench_cli.device.choose import on_accelerator
 
 
 def allocated_bytes(device: torch.device) -> int:
-    """What is allocated on an accelerator now."""
+    """Bytes currently allocated on an accelerator."""
     return torch.accelerator.memory_allocated(device)
 
 
 def reset_peak_memory(device: torch.device) -> None:
-    """Measure the peak from now on: of the accelerator, or on Linux of this process."""
+    """Reset the peak, of the accelerator, or on Linux of this process."""
     if on_accelerator(device):
         torch.accelerator.reset_peak_memory_stats(device)
     elif platform.system() == "Linux":
         try:
             Path("/proc/self/clear_refs").write_text("5")
         except OSError:
-            return  # some containers forbid it: the peak is then that since the process started
+            return  # some containers forbid it: the peak is then since the process started
 
 
 def peak_memory_bytes(device: torch.device) -> int:
-    """The most bytes allocated on the accelerator, or for a CPU the peak resident size of this process."""
+    """Peak bytes allocated on the accelerator, or for a CPU the peak resident size of this process."""
     if on_accelerator(device):
         return torch.accelerator.max_memory_allocated(device)
     if platform.system() == "Linux":
@@ -42,7 +42,7 @@ def peak_memory_bytes(device: torch.device) -> int:
 
 
 def memory_bytes() -> float:
-    """The memory of this machine; infinite where the system does not tell."""
+    """Total memory of this machine in bytes; infinite if the system does not report it."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # Windows has no sysconf

@@ -1,4 +1,4 @@
-"""Clocks, power limit and other processes of a GPU, as nvidia-smi states them.  They are read, never set."""
+"""Clocks, power limit and other processes of a GPU, as reported by nvidia-smi.  They are read, never set."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-SECONDS = 20  # it may take some where the driver is loaded first
-FIELDS = {  # ours: that of nvidia-smi --help-query-gpu
+SECONDS = 20  # timeout; it may take a while if the driver must be loaded first
+FIELDS = {  # our name -> name in nvidia-smi --help-query-gpu
     "clock_mhz": "clocks.sm",
     "max_clock_mhz": "clocks.max.sm",
     "application_clock_mhz": "clocks.applications.graphics",
@@ -23,7 +23,7 @@ FIELDS = {  # ours: that of nvidia-smi --help-query-gpu
     "temperature_c": "temperature.gpu",
 }
 REASONS_FIELDS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")  # the second in older drivers
-REASONS = {  # bits, of those that slow down work
+REASONS = {  # bits of the reasons that slow down work
     0x2: "application clocks",
     0x4: "power limit",
     0x8: "hardware slowdown",
@@ -31,14 +31,14 @@ REASONS = {  # bits, of those that slow down work
     0x40: "heat",
     0x80: "power supply",
 }
-SIDE = 4096  # of the matrices that keep a GPU busy while it is looked at
-WARM_UP = 0.5  # seconds in which its clock rises
+SIDE = 4096  # of the matrices that keep a GPU busy while its state is read
+WARM_UP = 0.5  # seconds until its clock has risen
 
 
 @dataclass(frozen=True)
 class GpuState:
-    """None: nvidia-smi does not say.  slowed_by: why the clock is below its maximum.  others: processes besides this
-    one that compute on the GPU."""
+    """None: not reported by nvidia-smi.  slowed_by: why the clock is below its maximum.  others: number of other
+    processes that compute on the GPU."""
 
     clock_mhz: float | None = None
     max_clock_mhz: float | None = None
@@ -54,7 +54,7 @@ class GpuState:
 
 
 def gpu_state(device: torch.device) -> GpuState | None:
-    """None for another kind of device, and where there is no nvidia-smi."""
+    """The state of a GPU; None for other devices, or without nvidia-smi."""
     if device.type != "cuda" or torch.version.hip:
         return None
     gpu = _identifier(device)
@@ -68,7 +68,7 @@ def gpu_state(device: torch.device) -> GpuState | None:
 
 @contextmanager
 def kept_busy(device: torch.device) -> Iterator[None]:
-    """The device multiplies matrices during this block: an idle GPU lowers its clock, which says nothing."""
+    """Multiply matrices on the device during the block: an idle GPU lowers its clock, which is not representative."""
     over = Event()
 
     def work() -> None:
@@ -88,12 +88,12 @@ def kept_busy(device: torch.device) -> Iterator[None]:
 
 
 def _identifier(device: torch.device) -> str:
-    """What nvidia-smi calls the device.  It counts all GPUs, and torch those of CUDA_VISIBLE_DEVICES."""
+    """The device's UUID, since nvidia-smi numbers all GPUs, and torch only those of CUDA_VISIBLE_DEVICES."""
     return f"GPU-{torch.cuda.get_device_properties(device).uuid}"
 
 
 def _ask(query: str, gpu: str) -> list[list[str]]:
-    """The rows of an answer; none if the question is not understood."""
+    """The rows of nvidia-smi's output; empty if the query fails."""
     command = ["nvidia-smi", query, "--format=csv,noheader,nounits", f"--id={gpu}"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
@@ -104,7 +104,7 @@ def _ask(query: str, gpu: str) -> list[list[str]]:
 
 
 def _number(text: str) -> float | None:
-    """Of a field; [N/A] and [Not Supported] are none."""
+    """The number in a field; None for [N/A] and [Not Supported]."""
     try:
         return float(text)
     except ValueError:
@@ -120,7 +120,7 @@ def _reasons(mask: str) -> tuple[str, ...]:
 
 
 def _others(gpu: str, device: torch.device) -> int:
-    """A container may list this process under a number that it does not know of itself."""
+    """The number of other processes.  In a container, this process may be listed under another pid."""
     listed = [row[0] for row in _ask("--query-compute-apps=pid", gpu)]
     if str(os.getpid()) in listed:
         return len(listed) - 1
@@ -128,6 +128,6 @@ def _others(gpu: str, device: torch.device) -> int:
 
 
 def limits(state: GpuState | None) -> dict[str, float | None]:
-    """What of a state stays as it is from run to run, and decides how fast the GPU can be."""
+    """The part of a state that is constant across runs and determines how fast the GPU can be."""
     names: Sequence[str] = ("max_clock_mhz", "application_clock_mhz", "power_limit_w") if state else ()
     return {name: getattr(state, name) for name in names}

@@ -1,4 +1,4 @@
-"""In which precision a device computes: mixed precision, and float64, which not every device has."""
+"""The precision of a device: mixed precision, and float64, which not every device supports."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ WITHOUT_FLOAT64 = {"mps"}  # Apple's GPUs
 
 
 def autocast(device: torch.device, amp: str) -> AbstractContextManager[Any]:
-    """Mixed precision for the forward pass, or nothing for ``off``."""
+    """Mixed precision for the forward pass; no effect for ``off``."""
     return nullcontext() if amp == "off" else torch.autocast(device.type, AMP_TYPES[amp])
 
 
 def fast_precision(device: torch.device) -> str:
-    """The mixed precision in which this device is faster than in float32; ``off`` if there is none."""
+    """The mixed precision that is faster than float32 on this device; ``off`` if there is none."""
     if device.type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
     if on_accelerator(device):
@@ -30,12 +30,12 @@ def fast_precision(device: torch.device) -> str:
 
 
 def gradient_scaler(device: torch.device, amp: str) -> torch.amp.GradScaler:
-    """Scales the loss for fp16, whose small gradients would vanish; does nothing for anything else."""
+    """A loss scaler for fp16, whose small gradients would underflow; disabled otherwise."""
     return torch.amp.GradScaler(device.type, enabled=amp == "fp16")
 
 
 def has_float64(device: torch.device) -> bool:
-    """Some of Intel's GPUs have none either."""
+    """Whether the device supports float64; some of Intel's GPUs do not either."""
     if device.type == "xpu":
         return bool(getattr(torch.xpu.get_device_properties(device), "has_fp64", True))
     return device.type not in WITHOUT_FLOAT64
@@ -47,5 +47,5 @@ def in_float64(x: Tensor) -> Tensor:
 
 
 def back_from_float64(x: Tensor, device: torch.device) -> Tensor:
-    """A result of `in_float64` on the device that its input came from, in float32 if that has no float64."""
+    """Move a result of `in_float64` back to the input's device, as float32 if the device has no float64."""
     return x if has_float64(device) else x.to(device, torch.float32 if x.dtype == torch.float64 else x.dtype)

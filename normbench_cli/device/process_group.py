@@ -1,4 +1,4 @@
-"""Joining the processes of a data-parallel training: how they communicate, and which device is whose."""
+"""Joining the processes of data-parallel training: how they communicate, and the device of each."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ import torch.distributed as dist
 from normbench_cli.device.choose import on_accelerator, pick_device
 from normbench_cli.errors import UsageError
 
-BACKENDS = {"cuda": "nccl", "xpu": "xccl"}  # of an accelerator's own memory
-PATIENCE = timedelta(hours=2)  # how long the others wait while the first process scores or saves
+BACKENDS = {"cuda": "nccl", "xpu": "xccl"}  # for tensors on an accelerator
+PATIENCE = timedelta(hours=2)  # how long the others wait while rank 0 scores or saves
 
 
 def backend() -> str:
-    """gloo for what is in the machine's memory, and for an accelerator its own."""
+    """gloo for CPU tensors, and the accelerator's own backend for its tensors."""
     device = pick_device()
     return f"cpu:gloo,{device.type}:{BACKENDS[device.type]}" if device.type in BACKENDS else "gloo"
 
 
 def meeting_point(port: int = 0) -> Any:
-    """Where the processes of this machine meet, a `Store` of torch.distributed; 0: it is made, on a free port."""
-    store: Any = vars(dist)["TCPStore"]  # which torch's type annotations leave out
+    """The rendezvous of this machine's processes, a torch.distributed `Store`; port 0 creates it on a free port."""
+    store: Any = vars(dist)["TCPStore"]  # missing from torch's type annotations
     return store("127.0.0.1", port, is_master=port == 0, wait_for_workers=False)
 
 
 @contextmanager
 def process_group(rank: int, size: int, store: Any = None) -> Iterator[None]:
-    """In this block the processes are joined.  store: where they meet; None: where torchrun's variables say."""
+    """Join the process group within the block.  store: the rendezvous; None: that of torchrun's variables."""
     dist.init_process_group(backend(), rank=rank, world_size=size, store=store, timeout=PATIENCE)
     try:
         yield
@@ -40,13 +40,13 @@ def process_group(rank: int, size: int, store: Any = None) -> Iterator[None]:
 
 
 def leave() -> None:
-    """Close the connections to the other processes, which then cannot wait for this one."""
+    """Close the connections to the other processes, so that they cannot wait for this one."""
     if dist.is_initialized():
         dist.destroy_process_group()
 
 
 def is_lost_connection(error: BaseException) -> bool:
-    """Whether an error means that another process cannot be reached any more."""
+    """Whether an error means that another process can no longer be reached."""
     words = ("gloo", "nccl", "connection", "store", "socket")
     return isinstance(error, dist.DistError) or (
         isinstance(error, RuntimeError) and any(word in str(error).lower() for word in words)
@@ -54,7 +54,7 @@ def is_lost_connection(error: BaseException) -> bool:
 
 
 def device_of_process(text: str, local_rank: int) -> torch.device:
-    """The device of a process, by its number on its machine: an accelerator of its own, or the processor."""
+    """The device of the process with this local rank: its own accelerator, or the CPU."""
     device = pick_device(text)
     if not on_accelerator(device):
         return device

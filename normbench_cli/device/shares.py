@@ -1,4 +1,4 @@
-"""Dividing a machine among processes that run side by side: who sees which accelerator, who computes on which cores."""
+"""Dividing a machine among concurrent processes: which accelerators and how many cores each one uses."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import torch
 from normbench_cli.device.choose import pick_device
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-ANY = ("auto", "cuda")  # names of devices that leave open which one
+ANY = ("auto", "cuda")  # device names without an index
 
 
 def accelerator_shares(device: str) -> list[dict[str, str]]:
-    """For each accelerator among which `device` leaves a choice, the variables with which a process sees it alone."""
+    """For each accelerator that `device` may mean, the environment variables that make it a process's only one."""
     if device not in ANY or pick_device(device).type != "cuda":
         return []
     given = os.environ.get(VISIBLE)
@@ -23,7 +23,7 @@ def accelerator_shares(device: str) -> list[dict[str, str]]:
 
 
 def core_share(threads: int) -> Mapping[str, str]:
-    """The variables with which a process computes on so many threads, compiles on as many, and keeps to them."""
+    """The environment variables that limit a process to this number of threads for computing and compiling."""
     return {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "TORCHINDUCTOR_COMPILE_THREADS")}
 
 

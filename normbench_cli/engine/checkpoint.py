@@ -1,7 +1,7 @@
 """Checkpoints of a run.
 
-A checkpoint is written under another name, synced and then renamed, so it is complete or does not exist.  The last two
-are kept: if the newest is damaged, the run continues from the one before.  Reading one never executes code from it.
+A checkpoint is written to a temporary file, synced and then renamed, so it is complete or does not exist.  The last two
+are kept: if the newest is damaged, the run continues from the one before.  Loading one never executes code from it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ PATTERN = "checkpoint-*.pt"
 
 
 def save(folder: Path, step: int, content: dict[str, Any]) -> Path:
-    """Write the checkpoint of a step, and remove all others but the one before.
+    """Write the checkpoint of a step, and remove all others except the previous one.
 
-    What a killed process left is removed too: a file that was being written, and checkpoints of later steps, which are
-    damaged, as the run would otherwise have continued from them.
+    Leftovers of a killed process are removed too: unfinished files, and checkpoints of later steps, which must be
+    damaged, since the run would otherwise have continued from them.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"checkpoint-{step:09d}.pt"
@@ -36,7 +36,7 @@ def save(folder: Path, step: int, content: dict[str, Any]) -> Path:
 
 
 def load(folder: Path, device: torch.device) -> tuple[dict[str, Any], list[str]]:
-    """The newest checkpoint that can be read, and a message about each newer one that cannot."""
+    """Return the newest readable checkpoint, and a message about each newer one that is damaged."""
     hint = "train the run again with --rerun"
     paths = sorted(folder.glob(PATTERN), reverse=True)
     if not paths:
@@ -51,7 +51,7 @@ def load(folder: Path, device: torch.device) -> tuple[dict[str, Any], list[str]]
 
 
 def read(path: Path, device: torch.device) -> dict[str, Any]:
-    """The content of a checkpoint, with tensors on the device."""
+    """Return the content of a checkpoint, with tensors on the device."""
     try:
         verify_checksums(path)
         content = torch.load(path, map_location=device, weights_only=True)  # unpickles no classes, so it runs no code
@@ -64,7 +64,7 @@ def read(path: Path, device: torch.device) -> dict[str, Any]:
 
 
 def verify_checksums(path: Path) -> None:
-    """Raise if a part of the file does not match its CRC-32.  torch writes these checksums but never compares them, so
+    """Raise if a part of the file does not match its CRC-32.  torch writes these checksums but never verifies them, so
     it would load damaged weights without an error."""
     with zipfile.ZipFile(path) as archive:
         if (part := archive.testzip()) is not None:

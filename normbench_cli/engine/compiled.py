@@ -1,4 +1,4 @@
-"""A model compiled as a whole with torch.compile, for the one shape that training asks for again and again."""
+"""A model compiled as a whole with torch.compile, for the one shape that full training batches have."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ log = logging.getLogger(__name__)
 
 
 class Compiled:
-    """Calls the compiled model for whole training batches, and the uncompiled model for everything else.
+    """Calls the compiled model for full training batches, and the uncompiled model for everything else.
 
-    A smaller last batch and evaluation come too seldom to be worth a compilation each.  Which of the two is called
-    depends on the shape and the mode alone, so a training that is resumed repeats every bit.  If the compiler fails,
-    the uncompiled model is called from then on.
+    A smaller last batch and evaluation are too rare to be worth a compilation each.  The choice depends only on the
+    shape and the mode, so resumed training is bit-identical.  If the compiler fails, the uncompiled model is called
+    from then on.
 
-    backend: of torch.compile: its name, or a function as torch.compile takes it.  mode: "default", or as torch.compile
-    names it; "reduce-overhead" replays CUDA graphs, whose outputs last until the next call.
+    backend, mode: as for torch.compile; "reduce-overhead" replays CUDA graphs, whose outputs are valid until the next
+    call.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Compiled:
     def __call__(self, inputs: Tensor) -> Tensor:
         fits = self.model.training and torch.is_grad_enabled() and inputs.shape == self.shape
         if fits and self._mode:
-            torch.compiler.cudagraph_mark_step_begin()  # what the last step gave may be overwritten from here on
+            torch.compiler.cudagraph_mark_step_begin()  # the last step's outputs may be overwritten from here on
         if fits and self._compiled is not None:
             return self._compiled(inputs)
         if fits and not self._tried:
@@ -51,18 +51,18 @@ class Compiled:
         return self._uncompiled(inputs)
 
     def _first_call(self, inputs: Tensor) -> Tensor:
-        """Compile the model for these inputs, and call what came of it."""
+        """Compile the model for these inputs, and call the result."""
         self._tried = True
         try:
-            with warnings.catch_warnings():  # torch.compile warns of its own code
+            with warnings.catch_warnings():  # torch.compile warns about its own code
                 warnings.simplefilter("ignore")
-                # torch.compile gives up after eight models in a process; those of former runs are not needed any more
+                # torch.compile gives up after eight models in a process; those of earlier runs are no longer needed
                 torch.compiler.reset()
                 compiled: Callable[[Tensor], Tensor] = torch.compile(
                     self.model, dynamic=False, backend=self._backend, mode=self._mode
                 )
                 outputs = compiled(inputs)
-        except Exception as error:  # compilers fail in many ways; an error of the model itself is raised again below
+        except Exception as error:  # compilers fail in many ways; the model's own errors are raised again below
             log.warning("the model runs uncompiled: %s", first_sentence(error))
             return self._uncompiled(inputs)
         self._compiled = compiled

@@ -1,4 +1,4 @@
-"""Image files that turn out to be damaged while a run reads them: each is reported once by name, all are counted."""
+"""Image files found damaged during a run: each is reported once by name, and all are counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from normbench_cli.engine.protocols import Batches, ReadsFiles
 
 
 class HasSplits(Protocol):
-    """The splits of a training run, and the damaged files that were reported so far, with the reason."""
+    """The splits of a training run, and the damaged files reported so far, each with the reason."""
 
     train: Batches
     test: Batches
@@ -33,7 +33,7 @@ def damage_metrics(training: HasSplits) -> dict[str, float]:
 
 
 def new_damage(training: HasSplits) -> Iterator[Notice]:
-    """A notice of each damaged file that was not reported before."""
+    """Yield a notice about each damaged file that was not reported before."""
     for path, why in damaged_files(training).items():
         if path not in training.reported:
             training.reported[path] = why

@@ -1,9 +1,9 @@
 """Data-parallel training: every process takes its part of every batch, and all take the same steps.
 
-A step is that of the whole batch.  The losses of all parts are brought together before the objective sees them, so that
-it may be any function of a batch, and parts may differ in size.  DistributedDataParallel averages the gradients; the
-objective is multiplied by the number of processes to make the average a sum.  All processes know all losses, so their
-meters agree; the first one alone scores, records and saves.
+A step is equivalent to one on the whole batch.  The losses of all parts are gathered before the objective is applied,
+so that it may be any function of a batch, and parts may differ in size.  DistributedDataParallel averages gradients;
+the objective is multiplied by the number of processes to turn the average into a sum.  All processes know all losses,
+so their meters agree; only rank 0 scores, records and saves.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from torch.nn.parallel import DistributedDataParallel
 
 from normbench_cli.engine.protocols import Batch, Batches, Inputs, ReadsFiles
 
-LEAST_ALONE = 2  # examples of a part that has statistics of its own
+LEAST_ALONE = 2  # examples in a part whose norms use its own statistics
 
 
 class Part(NamedTuple):
-    """The examples of a batch that are this process's own: from `start` to `stop`, of so many."""
+    """This process's examples of a batch: from `start` to `stop`, of `whole`."""
 
     start: int
     stop: int
@@ -42,9 +42,9 @@ class PartOfBatch(NamedTuple):
 
 @dataclass(frozen=True)
 class DataParallel:
-    """This process among those that train together.
+    """This process's place in a data-parallel group.
 
-    synced: norms take their statistics over all processes; otherwise each over its own part, which then has at least
+    synced: norms compute their statistics over all processes; otherwise each over its own part, which then has at least
     two examples.  seed: of the run.
     """
 
@@ -58,8 +58,8 @@ class DataParallel:
         return self.rank == 0
 
     def part_of(self, whole: int) -> Part:
-        """Parts are consecutive and differ by one example at most.  Of a batch with too few examples for all processes
-        some get none."""
+        """This process's part of a batch.  Parts are consecutive and differ by at most one example; if there are too
+        few examples, some processes get none."""
         least = 1 if self.synced else LEAST_ALONE
         sharing = max(min(self.size, whole // least), 1)
         size, larger = divmod(whole, sharing)
@@ -68,27 +68,27 @@ class DataParallel:
         return Part(start, stop, whole)
 
     def together(self, values: Tensor, part: Part) -> Tensor:
-        """Values (rows, own examples) as those of the whole batch (rows, examples), without gradient."""
+        """All-gather values (rows, own examples) to (rows, all examples), without gradient."""
         everywhere = values.new_zeros(len(values), part.whole)
         everywhere[:, part.start : part.stop] = values[:, : part.stop - part.start].detach()
         dist.all_reduce(everywhere)
         return everywhere
 
     def begin_step(self, step: int) -> None:
-        """Random numbers such as dropout's differ between processes.  Those of all but the first depend on the step
-        alone, so that the state of the first is all that a checkpoint needs."""
+        """Seed random numbers such as dropout's, which differ between processes.  On all ranks but 0 they depend on the
+        step only, so that a checkpoint needs the generator state of rank 0 alone."""
         if not self.is_first:
             digest = hashlib.sha256(f"{self.seed} {self.rank} {step}".encode()).digest()
             torch.manual_seed(int.from_bytes(digest[:7], "big"))
 
 
 class Wrapped:
-    """Calls a model by DistributedDataParallel for training, and the model itself for everything else, which a process
-    may do alone."""
+    """Calls a model through DistributedDataParallel for training, and directly for everything else, which a process may
+    do alone."""
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
-        # before each step the buffers of the first process, such as running statistics, become those of all
+        # before each step it broadcasts the buffers of rank 0, such as running statistics
         self._parallel = DistributedDataParallel(model)
 
     def __call__(self, inputs: Inputs) -> Tensor:
@@ -98,10 +98,10 @@ class Wrapped:
 
 
 class Parts:
-    """The parts of a split's batches that are this process's own.
+    """This process's parts of a split's batches.
 
-    Without an example of its own, a process has an empty part where statistics are of all processes.  Otherwise it
-    repeats the part of the first process, as a batch needs some statistics, and its losses do not count.
+    A process that gets no examples of a batch has an empty part if statistics are synced.  Otherwise it repeats the
+    first examples of the batch, because norms need some for their statistics, and its losses do not count.
     """
 
     def __init__(self, batches: Batches, parallel: DataParallel) -> None:
@@ -112,7 +112,7 @@ class Parts:
         return len(self._batches)
 
     def epoch(self, number: int = 0, first: int = 0) -> Iterator[Batch]:
-        """The parts of an epoch's batches, from the one with the index `first` on."""
+        """Yield the parts of an epoch's batches, from index `first` on."""
         for batch in self._batches.epoch(number, first):
             yield self._of(batch)
 
@@ -126,7 +126,7 @@ class Parts:
 
 
 class PartsOfFiles(Parts):
-    """The same of batches that are read from files."""
+    """`Parts` of batches that are read from files."""
 
     @property
     def damaged(self) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""What is counted in an epoch: losses and correct answers, kept on the device until they are read, and step times."""
+"""Running metrics of an epoch: losses and correct predictions, kept on the device until read, and step times."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from normbench_cli.engine.protocols import Batch
 
 
 class EpochMeter:
-    """The counts of the epoch so far.  Its `state_dict` goes into checkpoints that are made within an epoch.
+    """Running metrics of the current epoch.  Checkpoints made within an epoch contain its `state_dict`.
 
-    look_every: seconds after which a look at the loss is due; each waits for the device.  clock: where they are read.
+    look_every: seconds between two calls of `peek`, each of which waits for the device.  clock: the source of seconds.
     """
 
     def __init__(
@@ -28,20 +28,20 @@ class EpochMeter:
         self._stopwatch = Stopwatch(device)
         self._step_times: list[float] = []  # in milliseconds
         self._losses: list[Tensor] = []  # the mean of each batch
-        self._minimized: list[Tensor] = []  # the objective's value at each step, where it is not the mean loss
+        self._minimized: list[Tensor] = []  # the objective's value at each step, unless it is the mean loss
         self._sizes: list[int] = []
         self._correct = torch.zeros((), dtype=torch.int64, device=device)
         self._started = clock()
         self._last_look = self._started
-        self._restored_examples = 0  # counted before the meter was restored from a checkpoint
-        self.first_bad_step: int | None = None  # index within the epoch; known once `finish` was called
+        self._restored_examples = 0  # counted before the checkpoint that the meter was restored from
+        self.first_bad_step: int | None = None  # index within the epoch; set by `finish`
 
     @property
     def steps(self) -> int:
         return len(self._sizes)
 
     def timed(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """The batches.  The time of a step begins when its batch is fetched and ends in `add`; what the caller does
+        """Yield the batches.  A step's time starts before its batch is fetched and ends in `add`; what the caller does
         after that is not counted."""
         while True:
             self._stopwatch.mark()
@@ -52,7 +52,7 @@ class EpochMeter:
             yield batch
 
     def add(self, losses: Tensor, correct: Tensor, minimized: Tensor | None = None) -> None:
-        """A step's losses (N,) and which of its answers were correct (N,).  minimized: the objective's value, ()."""
+        """Add a step's losses (N,) and which predictions are correct (N,).  minimized: the objective's value, ()."""
         self._losses.append(losses.mean())
         if minimized is not None:
             self._minimized.append(minimized)
@@ -65,16 +65,16 @@ class EpochMeter:
         return self._clock() - self._last_look > self._look_every
 
     def peek(self) -> tuple[float, float]:
-        """The last loss and the accuracy of the epoch so far.  Waits for the device."""
+        """Return the latest loss and the accuracy of the epoch so far.  Waits for the device."""
         self._last_look = self._clock()
         return self._losses[-1].item(), self._correct.item() / sum(self._sizes)
 
     def samples_per_s(self) -> float:
-        """The rate since this meter was made or restored."""
+        """Throughput since this meter was made or restored."""
         return (sum(self._sizes) - self._restored_examples) / max(self._clock() - self._started, 1e-9)
 
     def finish(self) -> tuple[dict[str, float], dict[str, list[float]]]:
-        """The metrics of the epoch, and its raw series: a value for each step."""
+        """Return the epoch's metrics and its raw series, with one value per step."""
         step_times = self._read_step_times()
         losses = torch.stack(self._losses)
         bad = (~torch.isfinite(losses)).nonzero()
@@ -87,18 +87,18 @@ class EpochMeter:
             "step_time_ms": float(torch.tensor(step_times).median()),
             "samples_per_s": sum(self._sizes) / (sum(step_times) / 1e3),
         }
-        if self._minimized and len(self._minimized) == len(sizes):  # weighted as the loss is
+        if self._minimized and len(self._minimized) == len(sizes):  # weighted like the loss
             objective = torch.stack(self._minimized).double().cpu()
             metrics["train/objective"] = float((objective * sizes).sum() / sizes.sum())
         return metrics, {"train/loss": values.tolist(), "step_time_ms": step_times}
 
     def _read_step_times(self) -> list[float]:
-        # the stopwatch has one interval too many if it was started and there was no further batch
+        # the stopwatch has an extra interval if it was started but there was no further batch
         self._step_times = (self._step_times + self._stopwatch.laps_ms())[: self.steps]
         return self._step_times
 
     def state_dict(self) -> dict[str, Any]:
-        """The counts so far, under the keys that every checkpoint has."""
+        """The metrics so far, under the keys of the checkpoint format."""
         return {
             "losses": torch.stack(self._losses) if self._losses else torch.empty(0),
             "minimized": torch.stack(self._minimized) if self._minimized else torch.empty(0),

@@ -18,7 +18,7 @@ Disturbance: TypeAlias = Callable[[nn.Module, Tensor, Tensor], Tensor]
 
 
 class HasModel(Protocol):
-    """What a forward pass needs of a `Training` or a `Fold`."""
+    """The part of `Training` and `Fold` that a forward pass uses."""
 
     @property
     def model(self) -> nn.Module: ...
@@ -27,7 +27,7 @@ class HasModel(Protocol):
 
 
 class Scored(HasModel, Protocol):
-    """What scoring needs of a `Training`."""
+    """The part of `Training` that scoring uses."""
 
     @property
     def device(self) -> torch.device: ...
@@ -37,27 +37,27 @@ class Scored(HasModel, Protocol):
 
 
 class Meter(Protocol):
-    """Takes in the logits of one batch after the other."""
+    """Accumulates metrics from the logits of each batch."""
 
     def add(self, outputs: Tensor, batch: Batch) -> None: ...
 
 
 def score(scored: Scored, batches: Batches, disturbance: Disturbance | None = None) -> dict[str, float]:
-    """Mean cross-entropy and accuracy, on inputs that a disturbance may change first."""
+    """Mean cross-entropy and accuracy, optionally on perturbed inputs."""
     return score_each(scored, batches, [disturbance])[0]
 
 
 def score_each(scored: Scored, batches: Batches, disturbances: Sequence[Disturbance | None]) -> list[dict[str, float]]:
-    """The scores under each disturbance, from one pass over the split."""
+    """Scores under each disturbance, from one pass over the split."""
     meters = [ScoreMeter(scored) for _ in disturbances]
     evaluate(scored, batches.epoch(), list(zip(disturbances, meters, strict=True)))
     return [meter.finish() for meter in meters]
 
 
 def evaluate(learner: HasModel, batches: Iterable[Batch], meters: Sequence[tuple[Disturbance | None, Meter]]) -> None:
-    """Give the logits of all batches, in eval mode and without gradients, to the meters, each under its disturbance.
+    """Pass the logits of all batches, in eval mode and without gradients, to the meters, each under its disturbance.
 
-    The main loop and cross-validation score by this pass.  The model is left in the mode it was in.
+    The main loop and cross-validation share this pass.  The model's mode is restored.
     """
     was_training = learner.model.training
     learner.model.eval()
@@ -70,7 +70,7 @@ def evaluate(learner: HasModel, batches: Iterable[Batch], meters: Sequence[tuple
 
 
 def correct(outputs: Tensor, labels: Tensor) -> Tensor:
-    """Which answers are correct: bool (N,)."""
+    """Which predictions are correct: bool (N,)."""
     return outputs.argmax(1) == labels
 
 
@@ -78,11 +78,10 @@ TOP = 5
 
 
 class ScoreMeter:
-    """Loss and correct answers so far, on the device; with more than five classes also how often the right one is among
-    the five highest.
+    """Accumulates loss and accuracy on the device; with more than five classes also top-5 accuracy.
 
-    A split is summed batch by batch, as it may not fit into memory.  The folds of a cross-validation sum all their
-    examples at once (`crossval/train.py`), which rounds otherwise: the two share the pass, not the sum.
+    A split is summed batch by batch, as it may not fit into memory.  Cross-validation sums all examples of a fold at
+    once (`crossval/train.py`), which rounds differently: the two share the forward pass, not the sum.
     """
 
     def __init__(self, scored: Scored) -> None:

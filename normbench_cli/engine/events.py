@@ -1,4 +1,4 @@
-"""The events that training yields: progress, measurements, notices; and the exception that ends a diverged run."""
+"""The events that training yields (progress, measurements, notices), and the exception that ends a diverged run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Progress:
-    """How far training has come within an epoch, for a progress bar and the heartbeat; it is not recorded."""
+    """Progress within an epoch, for the progress bar and the heartbeat; it is not recorded."""
 
     epoch: int
     epochs: int
@@ -20,7 +20,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Record:
-    """The measurements of an epoch, or with epoch None of the whole run: metrics by full name, raw series by name."""
+    """Measurements of an epoch, or of the whole run if epoch is None: metrics by full name, raw series by name."""
 
     epoch: int | None
     step: int
@@ -30,13 +30,13 @@ class Record:
 
 @dataclass(frozen=True)
 class Notice:
-    """A sentence to show to whoever watches the run."""
+    """A message to show to the user."""
 
     text: str
 
 
 class Diverged(Exception):
-    """The loss is not finite any more."""
+    """The loss is no longer finite."""
 
     def __init__(self, step: int) -> None:
         super().__init__(f"the loss was not finite at step {step}")

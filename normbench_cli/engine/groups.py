@@ -1,4 +1,4 @@
-"""Accuracy by group: of each group, of the worst one, and of all examples."""
+"""Accuracy of each group, of the worst group, and over all examples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class GroupMeter:
-    """Correct answers by group, counted on the device until `finish`.  Groups may overlap."""
+    """Counts correct predictions by group, on the device until `finish`.  Groups may overlap."""
 
     def __init__(self, names: Iterable[str], device: torch.device | str = "cpu") -> None:
         self.names = tuple(names)
@@ -17,7 +17,7 @@ class GroupMeter:
         self._examples = torch.zeros_like(self._correct)
 
     def add(self, logits: Tensor, labels: Tensor, groups: Tensor) -> None:
-        """A batch: logits (N, classes), labels (N,), groups bool (N, groups)."""
+        """Add a batch: logits (N, classes), labels (N,), groups bool (N, groups)."""
         if groups.shape != (len(labels), len(self.names)):
             raise ValueError(f"groups have the shape {tuple(groups.shape)}; give {(len(labels), len(self.names))}")
         members = torch.cat([groups, groups.new_ones(len(labels), 1)], 1)
@@ -25,7 +25,7 @@ class GroupMeter:
         self._examples += members.sum(0)
 
     def finish(self) -> dict[str, float]:
-        """`accuracy` over examples, `worst_group_accuracy`, `group/<name>/accuracy`; an empty group has none."""
+        """`accuracy` over examples, `worst_group_accuracy`, `group/<name>/accuracy`; empty groups are omitted."""
         correct, examples = torch.stack([self._correct, self._examples]).tolist()
         by_group = {name: c / n for name, c, n in zip(self.names, correct, examples, strict=False) if n}
         found = {f"group/{name}/accuracy": accuracy for name, accuracy in by_group.items()}

@@ -1,6 +1,6 @@
-"""The training loop: a generator of events, one record an epoch and progress in between.  It prints and stores nothing.
+"""The training loop: yields one record per epoch and progress events in between.  It prints and stores nothing.
 
-Between any two events the state of the training can be saved, and training continues from it to the last bit.
+The training state can be saved between any two events; training resumed from it is bit-identical.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from normbench_cli.model_state import preserve_state
 
 
 def fit(training: Training) -> Iterator[Progress | Record | Notice]:
-    """Train to the end from where `training` stands.  Raises `Diverged` if a loss is not finite, after its epoch's
-    record."""
+    """Train from the current state of `training` to the end.  If a loss is not finite, raises `Diverged` after the
+    record of its epoch."""
     reset_peak_memory(training.device)
     if training.parallel is not None:
         rehearse(training)
@@ -63,7 +63,7 @@ def fit(training: Training) -> Iterator[Progress | Record | Notice]:
 
 
 def step_on(training: Training, batch: Batch) -> tuple[Tensor, Tensor]:
-    """A step on a batch, or on this process's part of one: the losses, and which answers are correct."""
+    """Train on a batch, or on this process's part of one; return the losses and which predictions are correct."""
     if training.parallel is not None and isinstance(batch, PartOfBatch):
         training.parallel.begin_step(training.step)
         return train_part(training, training.parallel, batch.inputs, batch.labels, batch.part)
@@ -79,18 +79,18 @@ def progress(training: Training, epoch: int, meter: EpochMeter) -> Progress:
 
 
 def rehearse(training: Training) -> None:
-    """A backward pass whose gradients are thrown away.  DistributedDataParallel orders the gradients by what it saw in
-    the first one, and their order decides how sums round: a training that is resumed repeats every bit."""
+    """Run backward passes and discard the gradients.  DistributedDataParallel orders gradient buckets by the first
+    backward pass, and the order affects rounding: with this, resumed training is bit-identical."""
     batch = next(iter(training.train.epoch(0)))
     with preserve_state(training.model, training.device):
         training.model.train()
-        for _ in range(2):  # the new order is in force from the second forward pass on
+        for _ in range(2):  # the new order takes effect in the second forward pass
             training.logits(batch.inputs).sum().backward()
     training.optimizer.zero_grad(set_to_none=True)
 
 
 def finish_epoch(training: Training, epoch: int, meter: EpochMeter) -> Record:
-    """All that is measured at the end of an epoch, none of it within the time of a step."""
+    """Take all measurements at the end of an epoch; none of them counts towards step times."""
     metrics, series = meter.finish()
     metrics["lr"] = training.optimizer.param_groups[0]["lr"]
     metrics["gradient_norm"] = gradient_norm(training.model)
@@ -107,7 +107,7 @@ def finish_epoch(training: Training, epoch: int, meter: EpochMeter) -> Record:
     if training.validation is not None and training.step >= training.steps:
         metrics |= selected_metrics(training.history)
     if training.score_test == "epoch":
-        # chosen by the test scores themselves, as the papers' code does: documents say so wherever they show it
+        # selected on the test scores, as the papers' code does; documents state this wherever they show it
         metrics["test/accuracy@best"] = max(past["test/accuracy"] for past in training.history)
     metrics["peak_memory_bytes"] = peak_memory_bytes(training.device)
     metrics |= damage_metrics(training)
@@ -115,23 +115,23 @@ def finish_epoch(training: Training, epoch: int, meter: EpochMeter) -> Record:
 
 
 def gradient_norm(model: nn.Module) -> float:
-    """The norm of the gradient of the last step."""
+    """The norm of the last step's gradient."""
     return torch.nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None]).item()
 
 
 def saved_bytes(training: Training) -> int:
-    """What one training forward keeps for backward, measured once before training; leaves the model as it was."""
+    """Bytes that one training forward pass saves for backward, measured before training; the model is unchanged."""
     batch = next(iter(training.train.epoch(0)))
     return saved_in_step(training, batch.inputs, batch.labels)
 
 
 def saved_in_step(learner: Learner, inputs: Inputs, labels: Tensor) -> int:
-    """The same for a batch of images or graphs."""
+    """`saved_bytes` for a given batch of images or graphs."""
     with preserve_state(learner.model, learner.device):
         learner.model.train()
         with autocast(learner.device, learner.amp):
             saved = saved_activation_bytes(
                 lambda: F.cross_entropy(learner.model(inputs).float(), labels), learner.model
             )
-    reset_solver_statistics(learner.model)  # a layer may count outside its buffers
+    reset_solver_statistics(learner.model)  # layers may keep counts outside their buffers
     return saved

@@ -1,10 +1,10 @@
-"""What training needs of data, as Protocols: a data set fulfils one by having its attributes, and inherits nothing.
+"""The interfaces that training expects of data, as Protocols: a data set needs the attributes and inherits nothing.
 
     ImageData    splits and batches of them         engine/loop.py        digits, cifar10, imagenet, folder, ...
     GraphData    labels, and `to(device)`           engine/crossval/      mutag, ptc, proteins, tu
 
-`Data` is what the two have in common and all that is needed to build a model.  Attributes are read-only here, so that
-frozen dataclasses and named tuples fulfil them.
+`Data` is their common part, and all that is needed to build a model.  Attributes are read-only here, so that frozen
+dataclasses and named tuples satisfy them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import torch
 from torch import Tensor
 
-# What a model is called with: a tensor of images, or the batch of graphs of a data set.  The engine passes it on from
-# the data to the model and never looks inside, so no type could say more.
+# The argument of a model: a tensor of images, or a data set's batch of graphs.  The engine passes it from the data to
+# the model and never looks inside, so no type could be more specific.
 Inputs: TypeAlias = Any
 
 
 class Batch(Protocol):
-    """Inputs, labels (N,), and where the data set has groups, which of them each example belongs to: bool (N, groups).
+    """Inputs, labels (N,), and, if the data set has groups, the membership of each example: bool (N, groups).
 
     All tensors are on the device, and inputs are standardized.
     """
@@ -37,18 +37,18 @@ class Batch(Protocol):
 
 
 class Batches(Protocol):
-    """The batches of a split, epoch by epoch, from any batch of the epoch on.
+    """The batches of a split, epoch by epoch, starting at any batch of the epoch.
 
-    Equal arguments of `epoch` give equal batches: a run that is resumed in the middle of an epoch relies on it.
+    Equal arguments of `epoch` give equal batches: runs that resume in the middle of an epoch rely on it.
     """
 
     def __len__(self) -> int:
-        """How many batches an epoch has."""
+        """The number of batches in an epoch."""
         ...
 
     def epoch(self, number: int = 0, first: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, from the one with the index `first` on.  Order and augmentation depend on the
-        number of the epoch; a split that is not shuffled is the same in every epoch."""
+        """Yield the batches of an epoch, from index `first` on.  Order and augmentation depend on the epoch's number;
+        a split that is not shuffled is the same in every epoch."""
         ...
 
 
@@ -58,43 +58,43 @@ class ReadsFiles(Protocol):
 
     @property
     def damaged(self) -> Mapping[str, str]:
-        """The files that were left out so far because they cannot be read, each with the reason."""
+        """Files skipped so far because they cannot be read, each with the reason."""
         ...
 
 
 @runtime_checkable
 class Data(Protocol):
-    """Any data set: what a model has to know of it."""
+    """Any data set: what is needed to build a model for it."""
 
     @property
     def classes(self) -> int: ...
 
     @property
     def channels(self) -> int:
-        """Of an image, or features of a node."""
+        """Channels of an image, or features of a node."""
         ...
 
 
 @runtime_checkable
 class ImageData(Data, Protocol):
-    """A data set of images, or of anything else that comes in tensors of one shape.
+    """A data set of images, or of other tensors of one shape.
 
-    A split is whatever the data set makes of it: it has a length, and `batches` takes it.
+    A split may be of any type that has a length and that `batches` accepts.
     """
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one input: channels first."""
+        """Shape of one input, channels first."""
         ...
 
     @property
     def mean(self) -> tuple[float, ...]:
-        """Of each channel, as it was subtracted from pixels in 0-1."""
+        """Mean of each channel, which is subtracted from pixels in 0-1."""
         ...
 
     @property
     def std(self) -> tuple[float, ...]:
-        """Of each channel, as pixels in 0-1 were divided by it."""
+        """Standard deviation of each channel, by which pixels in 0-1 are divided."""
         ...
 
     @property
@@ -105,17 +105,17 @@ class ImageData(Data, Protocol):
 
     @property
     def validation(self) -> Sized | None:
-        """Only for choosing an epoch; None if the data set has no such split."""
+        """The split for selecting an epoch; None if the data set has none."""
         ...
 
     @property
     def group_names(self) -> tuple[str, ...]:
-        """Of the columns of `Batch.groups`; empty if the data set has no groups."""
+        """Names of the columns of `Batch.groups`; empty if the data set has no groups."""
         ...
 
     def batches(
         self,
-        split: Any,  # one of the data set's own splits, of the data set's own type
+        split: Any,  # one of the data set's splits, of its own type
         batch_size: int,
         device: torch.device,
         *,
@@ -124,9 +124,9 @@ class ImageData(Data, Protocol):
         workers: int = 0,
         pin_memory: bool = True,
     ) -> Batches:
-        """Batches of a split: shuffled and augmented for training with a seed, in order and unchanged without.
+        """Batches of a split: with a seed, shuffled and augmented for training; without, in order and unchanged.
 
-        pin_memory: copied to a device from page-locked memory where that is faster; given only where it is False."""
+        pin_memory: copy to the device from page-locked memory where that is faster; passed only if it is False."""
         ...
 
 
@@ -135,12 +135,12 @@ class HoldsOut(Protocol):
     """A data set that can hold out a part of its training set as its validation set."""
 
     def hold_out(self, fraction: float, seed: int) -> ImageData:
-        """The data set with another training set and a validation set; equal arguments give equal sets."""
+        """The data set with a smaller training set and a validation set; equal arguments give equal sets."""
         ...
 
 
 class FoldData(Protocol):
-    """Labelled graphs on a device, of which any may be put together to a batch."""
+    """Labeled graphs on a device, any of which can be combined into a batch."""
 
     @property
     def device(self) -> torch.device: ...
@@ -161,7 +161,7 @@ class FoldData(Protocol):
 
 @runtime_checkable
 class GraphData(Data, Protocol):
-    """A data set of graphs to classify, which is cross-validated."""
+    """A data set for graph classification, which is cross-validated."""
 
     @property
     def labels(self) -> Tensor: ...
@@ -175,9 +175,9 @@ class Probe(Protocol):
     """Observes a model while it trains."""
 
     def after_step(self, step: int) -> None:
-        """A training step has ended; the first is 1."""
+        """Called after each training step; the first step is 1."""
         ...
 
     def read(self) -> tuple[dict[str, float], dict[str, list[float]]]:
-        """Metrics, and raw series with a value for each step since the last `read`."""
+        """Return metrics, and raw series with one value per step since the last `read`."""
         ...

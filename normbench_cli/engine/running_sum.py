@@ -1,4 +1,4 @@
-"""A sum of many float32 values that stays on the device and keeps the digits of float64."""
+"""A sum of many float32 values, kept on the device with the precision of float64."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from normbench_cli.device import has_float64
 
 
 class RunningSum:
-    """In float64; on a device without it in two float32 numbers, the sum and what rounding took from it.
+    """A sum in float64, or on devices without it in two float32 numbers: the sum and its rounding error.
 
-    What is lost in s = a + b is (a - (s - b')) + (b - b') with b' = s - a, exactly (Knuth, The Art of Computer
+    The rounding error of s = a + b is exactly (a - (s - b')) + (b - b') with b' = s - a (Knuth, The Art of Computer
     Programming 2, 4.2.2).
     """
 

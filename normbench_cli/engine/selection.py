@@ -1,4 +1,4 @@
-"""Which epoch a run is judged by: the best on validation data, by the worst group or the average, or the last."""
+"""Model selection: the epoch that is best on validation data, by worst-group or average accuracy, or the last one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SELECTION_RULES = {  # name -> the metric that is highest in the selected epoch;
 
 
 def best_epoch(history: Sequence[Metrics], rule: str) -> int:
-    """The index of the epoch that a rule selects, given the metrics of all epochs; of equal ones, the first."""
+    """Return the index of the epoch that a rule selects, given the metrics of all epochs; the first one of a tie."""
     name = SELECTION_RULES[rule]
     if not history:
         raise ValueError("there is no epoch to choose from")
@@ -29,8 +29,8 @@ def best_epoch(history: Sequence[Metrics], rule: str) -> int:
 
 
 def selected_metrics(history: Sequence[Metrics]) -> dict[str, float]:
-    """For each rule the number of the epoch it selects, `epoch@best_average`, and the test metrics of that epoch,
-    `test/accuracy@best_average`.  A rule whose metric was never measured is left out."""
+    """For each rule, the number of the epoch it selects, `epoch@best_average`, and the test metrics of that epoch,
+    `test/accuracy@best_average`.  Rules whose metric was never measured are omitted."""
     measured = {name for metrics in history for name, value in metrics.items() if not math.isnan(value)}
     selected: dict[str, float] = {}
     for rule, name in SELECTION_RULES.items():

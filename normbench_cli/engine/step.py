@@ -1,4 +1,4 @@
-"""The training step and the learning rate, which the main loop and cross-validation share so that they cannot drift."""
+"""The training step and the learning rate, shared by the main loop and cross-validation so that they stay identical."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from normbench_cli.engine.protocols import Inputs
 
 @dataclass(kw_only=True)
 class Learner:
-    """A model and all that a training step needs.  `Training` and the `Fold` of a cross-validation add to it how far
-    they have come."""
+    """A model and everything that a training step needs.  `Training` and the `Fold` of a cross-validation add their
+    progress."""
 
     model: nn.Module
     objective: Callable[[Tensor], Tensor]  # the losses of a batch -> what is minimized
@@ -27,7 +27,7 @@ class Learner:
     amp: str = "off"
     compiled_for: tuple[int, ...] | None = None  # the shape of a training batch, if the model is to be compiled
     compile_mode: str = "default"  # of torch.compile
-    parallel: DataParallel | None = None  # this process among those that train together
+    parallel: DataParallel | None = None  # None: a single process
     minimized: Tensor | None = field(default=None, init=False)  # the objective's value at the last step
     forward: Callable[[Inputs], Tensor] = field(init=False)  # the model, compiled or not
     scaler: torch.amp.GradScaler = field(init=False)
@@ -41,7 +41,7 @@ class Learner:
             self.forward = Compiled(self.model, self.compiled_for, mode=self.compile_mode)
 
     def logits(self, inputs: Inputs) -> Tensor:
-        """The model's outputs in float32, computed in the precision that `amp` names."""
+        """The model's outputs in float32, computed in the precision of `amp`."""
         with autocast(self.device, self.amp):
             outputs = self.forward(inputs)
         return outputs.float()
@@ -50,14 +50,14 @@ class Learner:
 def set_learning_rate(
     optimizer: torch.optim.Optimizer, lr: float, schedule: Callable[[float], float], progress: float
 ) -> None:
-    """`lr` times what the schedule gives for the fraction of training done.  No other code sets a learning rate."""
+    """Set the rate to `lr` times the schedule's factor at this progress (0-1).  No other code sets a learning rate."""
     rate = lr * schedule(progress)
     for group in optimizer.param_groups:
         group["lr"] = rate
 
 
 def train_step(learner: Learner, inputs: Inputs, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """One step of the optimizer.  Returns the losses (N,) and logits (N, classes), still on the device."""
+    """Take one optimizer step.  Returns the losses (N,) and logits (N, classes), still on the device."""
     learner.optimizer.zero_grad(set_to_none=True)
     outputs = learner.logits(inputs)
     losses = F.cross_entropy(outputs, labels, reduction="none")
@@ -69,8 +69,8 @@ def train_step(learner: Learner, inputs: Inputs, labels: Tensor) -> tuple[Tensor
 def train_part(
     learner: Learner, parallel: DataParallel, inputs: Inputs, labels: Tensor, part: Part
 ) -> tuple[Tensor, Tensor]:
-    """One step of the optimizer on a batch of which the inputs are this process's part.  Returns the losses and which
-    answers are correct, (N,) each, of the whole batch."""
+    """Take one optimizer step on a batch; the inputs are this process's part of it.  Returns the losses and which
+    predictions are correct, (N,) each, of the whole batch."""
     learner.optimizer.zero_grad(set_to_none=True)
     outputs = learner.logits(inputs)
     own = F.cross_entropy(outputs, labels, reduction="none")

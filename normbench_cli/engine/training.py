@@ -1,4 +1,4 @@
-"""A training run in memory: its model and data, how far it has come, and the state that a checkpoint holds."""
+"""A training run in memory: its model, data and progress, and the state that a checkpoint holds."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from normbench_cli.engine.step import Learner
 
 @dataclass(kw_only=True)
 class Training(Learner):
-    """Everything that one training run consists of, and how far it has come."""
+    """Everything that makes up a training run, and its progress."""
 
     schedule: Callable[[float], float]
     lr: float
     train: Batches
     test: Batches
     steps: int
-    records_objective: bool = False  # the objective's own value, where it is not the mean loss
+    records_objective: bool = False  # the objective's own value, unless it is the mean loss
     validation: Batches | None = None
     score_test: Literal["epoch", "end", "never"] = "epoch"
     group_names: tuple[str, ...] = ()
@@ -33,22 +33,22 @@ class Training(Learner):
     step: int = 0
     epochs_done: int = 0
     history: list[dict[str, float]] = field(default_factory=list)  # the scores of each epoch
-    meter: EpochMeter | None = None  # of an epoch that has begun
-    reported: dict[str, str] = field(default_factory=dict)  # damaged files of which a notice was given, and why
+    meter: EpochMeter | None = None  # of an unfinished epoch
+    reported: dict[str, str] = field(default_factory=dict)  # damaged files already reported, with reasons
 
     @property
     def epochs(self) -> int:
         return -(-self.steps // len(self.train))
 
     def splits_to_score(self) -> Iterator[tuple[str, Batches]]:
-        """The splits that are scored after the present epoch."""
+        """Yield the splits to score after the current epoch."""
         if self.validation is not None:
             yield "validation", self.validation
         if self.score_test == "epoch" or (self.score_test == "end" and self.step >= self.steps):
             yield "test", self.test
 
     def state_dict(self) -> dict[str, Any]:
-        """All that training needs to continue from here to the last bit.  The keys are those of every checkpoint."""
+        """Everything needed to resume bit-identically.  The keys are those of the checkpoint format."""
         return {
             "model": self.model.state_dict(),
             "buffers": dict(self.model.named_buffers()),  # including those that are not in the model's state_dict
@@ -63,7 +63,7 @@ class Training(Learner):
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from the state that another `Training` of the same configuration gave."""
+        """Continue from the state of another `Training` with the same configuration."""
         self.model.load_state_dict(state["model"])
         buffers = dict(self.model.named_buffers())
         with torch.no_grad():

@@ -1,7 +1,7 @@
-"""A fixed piece of work by which the speed of a machine is known, whatever norms and models are: plain torch.
+"""A fixed workload in plain torch that measures the speed of a machine, independent of norms and models.
 
-What takes 12 of its times today took 12 of them yesterday, although the machine was slower by a third.  A change of
-this work would make another unit: it needs another name of what is measured in it (`nightly/measurements.py`).
+It serves as a unit of time: code that takes 12 units today took 12 yesterday, even if the machine was slower by a
+third.  Changing the workload changes the unit, so measurements in it need a new name (`nightly/measurements.py`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import torch
 
 from normbench_cli.measure.timing import Work, sample_ms
 
-SIDE = 192  # of the matrices that are multiplied: as fast as the arithmetic units
-NUMBERS = 2**18  # that are normalized: as fast as the memory
+SIDE = 192  # of the matrices to multiply: compute-bound
+NUMBERS = 2**18  # of values to normalize: memory-bound
 
 
 def calibration_work(device: torch.device) -> Work:
-    """A matrix product, and statistics and scaling of a tensor: what a network with norms spends its time on."""
+    """A matrix product and a normalization of a tensor: what a network with norms spends its time on."""
     generator = torch.Generator().manual_seed(0)
     a = torch.randn((SIDE, SIDE), generator=generator).to(device)
     x = torch.randn((64, NUMBERS // 64), generator=generator).to(device)
@@ -31,7 +31,7 @@ def calibration_work(device: torch.device) -> Work:
 
 
 class Calibration:
-    """Samples of the calibration's time, taken between those of something else."""
+    """Timings of the calibration workload, taken between other measurements."""
 
     def __init__(self, device: torch.device, repeats: int = 8) -> None:
         self._device = device

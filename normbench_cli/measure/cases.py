@@ -1,4 +1,4 @@
-"""One way to measure a layer: the shape and type of its input, how it lies in memory, how the layer is called."""
+"""One way to measure a layer: its input's shape, type and memory format, and how the layer is called."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ PASSES = {
 
 @dataclass(frozen=True)
 class LayerCase:
-    """A layer is measured on an input of this `shape`, (N, C, ...), and type.
+    """The input, of this `shape` (N, C, ...) and type, and the call with which a layer is measured.
 
     memory_format: one of MEMORY_FORMATS; call: one of CALLS; timed: one of PASSES; amp: as in a configuration; start:
-    one of `start.STARTS`; data: where its values are from, or empty if they are drawn from a normal distribution.
+    one of `start.STARTS`; data: source of the input's values, or empty if they are drawn from a normal distribution.
     """
 
     shape: tuple[int, ...]
@@ -46,7 +46,7 @@ class LayerCase:
 
     @property
     def label(self) -> str:
-        """The shape, and what differs from the usual: 8x4x6x6 or 8x4x6x6+bfloat16+channels_last."""
+        """The shape and the non-default settings: 8x4x6x6 or 8x4x6x6+bfloat16+channels_last."""
         usual = LayerCase(())
         own = asdict(self)
         names = ("dtype", "memory_format", "call", "timed", "start", "data")
@@ -59,7 +59,7 @@ class LayerCase:
 
     @property
     def compile_mode(self) -> str | None:
-        """Of torch.compile."""
+        """The mode of torch.compile."""
         return self.call if self.call == "reduce-overhead" else None
 
     @property
@@ -68,7 +68,7 @@ class LayerCase:
 
     @property
     def tensor_bytes(self) -> int:
-        """Of the input; the output and the gradients have as many."""
+        """Bytes of the input, and of the output and each of their gradients."""
         return math.prod(self.shape) * self.torch_dtype.itemsize
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class LayerCase:
 
 @contextmanager
 def calling(call: str) -> Iterator[None]:
-    """In this block normbench's layers compile nothing if the call is `eager`, and else what they have decided."""
+    """Within the block, normbench's layers compile nothing if the call is `eager`, else what they have decided."""
     variable = "NORMBENCH_COMPILE"
     before = environ.get(variable)
     if call == "eager":

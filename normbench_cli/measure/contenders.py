@@ -1,4 +1,4 @@
-"""How a layer is called, anybody's: with an input alone, or with the nodes of graphs and the graph of each node."""
+"""How a layer from any library is called: with an input alone, or with nodes of graphs and the graph of each node."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Call = Callable[[Tensor], Tensor]
 def call_of(layer: nn.Module, shape: tuple[int, ...], device: torch.device) -> Call:
     """The layer as a function of its input.
 
-    A layer whose second argument is called `batch`, here and in torch_geometric, normalizes within graphs.  It is given
-    the graph of each node, and how many graphs there are if it takes that; the input is then (nodes, features).
+    A layer whose second argument is called `batch`, here and in torch_geometric, normalizes within graphs.  It gets the
+    graph of each node, and the number of graphs if it takes one; the input is then (nodes, features).
     """
     names = list(inspect.signature(layer.forward).parameters)
     if len(shape) != 2 or names[1:2] != ["batch"]:
@@ -28,5 +28,5 @@ def call_of(layer: nn.Module, shape: tuple[int, ...], device: torch.device) -> C
 
 
 def number_of_graphs(nodes: int) -> int:
-    """Into how many graphs of usual size the nodes are divided."""
+    """The number of graphs of typical size into which to divide the nodes."""
     return max(1, round(nodes / NODES_PER_GRAPH))

@@ -1,6 +1,6 @@
-"""Data on which the generalized geometric median is easy or hard to find: what channels of a network look like.
+"""Data like a network's channels, on which the generalized geometric median is easy or hard to find.
 
-The hard ones have many equal values (a ReLU's zeros, a flat background), few values, or some that are far away.
+The hard ones have many equal values (a ReLU's zeros, a flat background), few values, or outliers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ VALUES, CHANNELS = 8192, 16
 FEW = 8
 Sample = Callable[[Tensor, Tensor], Tensor]
 
-FAMILIES: dict[str, Sample] = {  # of normally distributed numbers, and of others between 0 and 1
+FAMILIES: dict[str, Sample] = {  # functions of normal numbers and of uniform ones in 0-1
     "normal": lambda normal, uniform: normal,
     "relu": lambda normal, uniform: normal.relu(),
     "mostly-zeros": lambda normal, uniform: (normal - 2).relu(),
@@ -29,7 +29,7 @@ FAMILIES: dict[str, Sample] = {  # of normally distributed numbers, and of other
 
 
 def data_families(values: int = VALUES, channels: int = CHANNELS, seed: int = 0) -> dict[str, Tensor]:
-    """Of each family a tensor (values, channels), the same ones for equal arguments."""
+    """One tensor (values, channels) per family, the same for equal arguments."""
     generator = torch.Generator().manual_seed(seed)
     normal = torch.randn(values, channels, generator=generator)
     uniform = torch.rand(values, channels, generator=generator)

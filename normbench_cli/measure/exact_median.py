@@ -1,13 +1,12 @@
-"""The generalized geometric median in float64 by bisection: what solvers are measured against, so it shares no code
-with them."""
+"""The generalized geometric median in float64 by bisection: the reference for solvers, with which it shares no code."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-NEAR = 1e-9  # standard deviations: how good a guess has to be in order to save steps
-CLOSE = 1e-13  # standard deviations: the bracket in which the search ends
+NEAR = 1e-9  # standard deviations: how close a guess must be to save steps
+CLOSE = 1e-13  # standard deviations: the width of the bracket at which the search ends
 MOST_STEPS = 100
 
 
@@ -15,9 +14,9 @@ MOST_STEPS = 100
 def exact_median(x: Tensor, phi: float, guess: Tensor | None = None) -> Tensor:
     """argmin_y sum |x - y|^phi of each column of x (values, C), for 1 < phi < infinity.
 
-    The score, sum sign(x - y) |x - y|^(phi-1), falls in y, so that its sign tells on which side of y the median lies.
-    guess: the search begins around it where the score changes its sign there, and elsewhere with the whole range; a
-    wrong one costs two passes and changes nothing else.
+    The score, sum sign(x - y) |x - y|^(phi-1), decreases in y, so its sign shows on which side of y the median lies.
+    guess: the search starts around it if the score changes sign there, else with the whole range; a wrong guess costs
+    two passes and has no other effect.
     """
     x = x.double()
     low, high = x.amin(0), x.amax(0)
@@ -42,9 +41,9 @@ def exact_median(x: Tensor, phi: float, guess: Tensor | None = None) -> Tensor:
 
 
 def error_in_sd(mu: Tensor, exact: Tensor, x: Tensor) -> Tensor:
-    """How far each column's mu is from the exact one, in standard deviations of x (values, C).
+    """The error of each column's mu in standard deviations of x (values, C).
 
-    No result can be nearer than the spacing of its type's numbers, which is the unit of a column that hardly varies.
+    No result can be more accurate than the spacing of its dtype, which is the unit for a column that hardly varies.
     """
     spacing = torch.finfo(x.dtype).eps * x.double().abs().amax(0)
     sd = x.double().std(0, correction=0)

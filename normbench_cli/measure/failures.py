@@ -1,4 +1,4 @@
-"""How a measurement ends that cannot be made: out of memory, which is a result, or an error of the layer."""
+"""How a measurement fails: out of memory, which is a result, or an error of the layer."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ ALLOCATORS_SAY = ("can't allocate memory", "not enough memory", "out of memory",
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an allocation failed: on an accelerator, in torch's allocator of the CPU, or in Python."""
+    """Whether an allocation failed: on an accelerator, in torch's CPU allocator, or in Python."""
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError | OSError) and any(words in str(error).lower() for words in ALLOCATORS_SAY)
 
 
 def status_of(error: Exception) -> tuple[Status, str]:
-    """oom or failed, and the reason in one line."""
+    """Return oom or failed, and the reason in one line."""
     return ("oom" if is_out_of_memory(error) else "failed"), f"{type(error).__name__}: {first_sentence(error)}"

@@ -1,4 +1,4 @@
-"""Bytes that autograd saves for the backward pass: what a layer costs in memory, the same on every device."""
+"""Bytes that autograd saves for the backward pass: a layer's memory cost, the same on every device."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 
 def saved_activation_bytes(forward: Callable[[], object], model: nn.Module | None = None) -> int:
-    """Call `forward` and count what it saves for backward.  A storage counts once; the parameters and buffers of the
-    model do not count, since they are kept in any case."""
+    """Call `forward` and count the bytes it saves for backward.  Each storage counts once; the model's parameters and
+    buffers do not count, since they are kept anyway."""
     owned = {t.untyped_storage().data_ptr() for t in (*model.parameters(), *model.buffers())} if model else set()
     sizes: dict[int, int] = {}
     saved: list[Tensor] = []  # held until the end, so that no address is used twice

@@ -1,4 +1,4 @@
-"""The values with which a model calls some of its layers, found by hooks while it runs."""
+"""The input values of some of a model's layers, recorded by hooks while it runs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Shape = tuple[int, ...]
 
 
 class Seen(NamedTuple):
-    """counts: how often the layers were called with each shape.  first: the layer of each shape whose values are kept.
-    values: of this layer's first call with the shape, on the CPU."""
+    """counts: number of calls with each shape.  first: for each shape, the name of the layer whose values are kept.
+    values: inputs of that layer's first call with the shape, on the CPU."""
 
     counts: Counter[Shape]
     first: dict[Shape, str]
@@ -22,8 +22,8 @@ class Seen(NamedTuple):
 
 
 def norm_inputs(modules: Mapping[str, nn.Module], run: Callable[[], object], preferred: str = "") -> Seen:
-    """What these modules are called with during one run.  Kept are the values of the first layer of each shape, or of
-    the preferred one for its shape, as those of all layers might not fit into memory."""
+    """Record the inputs of these modules during one run.  Values are kept only for the first layer of each shape, or
+    the preferred layer for its shape, as those of all layers might not fit into memory."""
     seen = Seen(Counter(), {}, {})
 
     def note(name: str, _: nn.Module, inputs: tuple[Any, ...]) -> None:

@@ -1,4 +1,4 @@
-"""The shapes with which a model calls its norms, found by hooks while it runs."""
+"""The input shapes of a model's norms, recorded by hooks while it runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 TORCH_NORMS = (
-    _BatchNorm,  # what every batch normalization is derived from, ours too
+    _BatchNorm,  # base of every batch normalization, including ours
     *(nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d),
     *(nn.GroupNorm, nn.LayerNorm, nn.RMSNorm, nn.LocalResponseNorm),
 )
@@ -20,7 +20,7 @@ TORCH_NORMS = (
 def norm_shapes(
     model: nn.Module, run: Callable[[], object], types: tuple[type, ...] = TORCH_NORMS
 ) -> dict[tuple[int, ...], int]:
-    """How often the norms of the model are called with each shape during one run, in the order of their first call."""
+    """Count how often the model's norms are called with each shape during one run, in order of first call."""
     found: Counter[tuple[int, ...]] = Counter()
 
     def note(_: nn.Module, inputs: tuple[Any, ...]) -> None:

@@ -1,7 +1,7 @@
-"""The peak memory of layers, and of other work, on a CPU, each in a process of its own.
+"""The peak memory of layers and other workloads on a CPU, each measured in its own process.
 
-Loading torch takes seconds, so one process loads it and forks another for each measurement.  The two sides talk in
-lines of JSON: this is the side that asks, `peak_worker.py` the one that answers.
+Importing torch takes seconds, so one process imports it and forks for each measurement.  Requests and responses are
+lines of JSON: this is the client, `peak_worker.py` the server.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from normbench_cli.measure.resident import RETURN_AT_ONCE, STATUS
 
 WORKER = "normbench_cli.measure.peak_worker"
 CAN_MEASURE = STATUS.exists() and hasattr(os, "fork")
-COMPILER = ("torch._inductor.compile_fx", "torch.utils.cpp_extension")  # what a compiled layer loads when it is called
+COMPILER = ("torch._inductor.compile_fx", "torch.utils.cpp_extension")  # imported when a compiled layer is called
 
 
 @dataclass(frozen=True)
 class Peak:
-    """bytes: above what the process needed before the step; None where it could not be measured."""
+    """bytes: increase over the process's memory before the step; None if it could not be measured."""
 
     bytes: int | None
     status: Status = "ok"
@@ -38,14 +38,14 @@ class Peak:
 
 
 def layer_job(norm: str, case: LayerCase, values: Path | None = None) -> dict[str, Any]:
-    """What is asked for a layer.  values: a file of what `LayerData.make` takes as values."""
+    """The request for a layer.  values: a file with the `values` argument of `LayerData.make`."""
     return {"norm": norm, "case": case.to_dict(), "call": case.call, "values": str(values or "")}
 
 
 class PeakProcess:
     """Measures peak memory; a context manager, whose process starts with `start` or the first measurement.
 
-    worker: the module that answers; by default one that knows layers alone.
+    worker: the worker's module; the default one measures layers only.
     """
 
     def __init__(self, worker: str = WORKER) -> None:
@@ -67,16 +67,16 @@ class PeakProcess:
         self._process = None
 
     def measure(self, norm: str, case: LayerCase) -> Peak:
-        """The peak of one step of the layer that this spec makes."""
+        """The peak memory of one step of the layer of this spec."""
         return self.ask(layer_job(norm, case))
 
     def ask(self, job: dict[str, Any]) -> Peak:
-        """The peak of the work that the worker makes of this."""
+        """The peak memory of the job's workload."""
         self.send(job)
         return self.receive()
 
     def send(self, job: dict[str, Any]) -> None:
-        """Ask without waiting: the worker measures while this process does something else."""
+        """Send a request without waiting: the worker measures while this process does something else."""
         if not CAN_MEASURE:
             return
         job = {**job, "threads": torch.get_num_threads(), "path": sys.path}
@@ -87,7 +87,7 @@ class PeakProcess:
             stdin.flush()
 
     def receive(self) -> Peak:
-        """The answer to the job that was sent first among those not answered."""
+        """Wait for the response to the oldest pending job."""
         if not CAN_MEASURE:
             return Peak(None)
         line = self._process.stdout.readline() if self._process and self._process.stdout else ""
@@ -97,9 +97,9 @@ class PeakProcess:
         return Peak(**json.loads(line))
 
     def start(self) -> subprocess.Popen[str]:
-        """Begin to load torch, while this process does something else.
+        """Start the process, which imports torch while this one does something else.
 
-        The process has a session of its own, so that an interrupt ends the command first.
+        It has its own session, so that Ctrl-C interrupts the command first.
         """
         self._process = self._process or subprocess.Popen(
             [sys.executable, "-m", self._worker, *COMPILER],

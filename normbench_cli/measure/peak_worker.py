@@ -1,6 +1,6 @@
-"""The process behind `PeakProcess`: a line of JSON asks for a layer, a fork of this process measures its peak memory.
+"""The process behind `PeakProcess`: for each job, a line of JSON, it forks a child that measures the peak memory.
 
-    python -m normbench_cli.measure.peak_worker [module to load first ...]
+    python -m normbench_cli.measure.peak_worker [module to import first ...]
 
 It computes nothing itself: a process that has started threads must not be forked.
 """
@@ -26,13 +26,13 @@ from normbench_cli.measure.workloads import LayerData, layer_workload
 from normbench_cli.registry import NORMS
 
 Make: TypeAlias = Callable[[dict[str, Any]], Work]
-KILLED_FOR_MEMORY = -signal.SIGKILL  # what Linux does to a process when there is no memory left
+KILLED_FOR_MEMORY = -signal.SIGKILL  # by Linux when no memory is left
 
 
 def main(modules: list[str], make: Make | None = None) -> None:
-    """Answer until nothing more is asked.  What a layer prints goes to standard error.
+    """Serve jobs until the end of standard input.  Output that a layer prints goes to standard error.
 
-    make: from what was asked to the work that is measured; by default one of a layer.
+    make: turns a job into the workload to measure; by default that of a layer.
     """
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -66,7 +66,7 @@ def measure_in_fork(job: dict[str, Any], make: Make) -> dict[str, Any]:
 
 
 def measure(job: dict[str, Any], make: Make) -> dict[str, Any]:
-    """In the fork: make the work, and measure one call of it."""
+    """In the child: make the workload and measure one call."""
     try:
         sys.path[:] = job["path"]
         torch.set_num_threads(job["threads"])
@@ -78,7 +78,7 @@ def measure(job: dict[str, Any], make: Make) -> dict[str, Any]:
 
 
 def layer_of(job: dict[str, Any]) -> Work:
-    """A step of a layer, on data of its own or on those of a file."""
+    """A step of a layer, on generated data or on data from a file."""
     case, device = LayerCase.from_dict(job["case"]), torch.device("cpu")
     values = torch.load(job["values"], weights_only=True) if job.get("values") else None
     layer = NORMS.build(job["norm"], num_features=case.shape[1])

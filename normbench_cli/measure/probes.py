@@ -1,7 +1,7 @@
 """Observing a model while it trains: norms of weights, a channel of a batch norm, phi, running statistics.
 
-These are the quantities of figures 2 and 3 of "New Interpretations of Normalization Methods", and some beside them.
-What a probe observes stays on the device until it is read, so no step waits for the device.
+These are the quantities of figures 2 and 3 of "New Interpretations of Normalization Methods", and some others.
+Observed values stay on the device until they are read, so no step waits for the device.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Probes:
                           normalized, ||v|| of its direction (also in the joint norm) and, as weights/l2_g/<conv>, ||g||
     bn/gamma2_minus_sigma2, bn/beta_minus_mu
                           |gamma^2 - sigma^2| and |beta - mu| of one channel of the first batch norm of the block, with
-                          the statistics of the batch before the norm (biased variance)
+                          the batch statistics of its input (biased variance)
     phi/mean, phi/min, phi/max
                           over all learned phi, if the model has any
 
     every: observe steps 1, 1 + every, 1 + 2 every, ...
-    channel: of the batch norm; drawn with `seed` if not given
+    channel: of the batch norm; drawn with `seed` by default
     block: name of the module to observe; by default the first block (`layer1.0`, `stages.0.0`, ...)
     """
 
@@ -50,8 +50,8 @@ class Probes:
         self._weights = dict(weights_of(observed))
         self._phis = [module for module in model.modules() if learns_phi(module)]
         self._norm = next((module for module in observed.modules() if is_batch_norm(module)), None)
-        self._norm_values: tuple[Tensor, Tensor] | None = None  # of the step under way
-        # The hook also observes the first step of all, whose number it cannot know: a resumed run may begin with any.
+        self._norm_values: tuple[Tensor, Tensor] | None = None  # of the current step
+        # The hook also observes the very first step, whose number it cannot know: a resumed run may start at any.
         self._step_is_observed = True
         if self._norm is not None:
             features = len(cast(Tensor, self._norm.weight))
@@ -59,18 +59,18 @@ class Probes:
             self.channel = drawn if channel is None else channel
             if not 0 <= self.channel < features:
                 raise ValueError(f"channel is {channel}; the norm has {features}")
-            # excluded from tracing: a compiled model would take the step for a constant
+            # excluded from tracing, which would turn `_step_is_observed` into a constant
             self._norm.register_forward_hook(torch.compiler.disable(self._observe_norm))
 
     def after_step(self, step: int) -> None:
-        """A training step has ended; the first is 1.  Keeps its values if it is to be observed."""
+        """Called after each training step; the first step is 1.  Keeps its values if it is observed."""
         self._step_is_observed = step % self._every == 0  # the step after this one
         values = self._values() if (step - 1) % self._every == 0 else {}
         self._names = list(values) or self._names
         self._rows.append((step, torch.stack(list(values.values())) if values else None))
 
     def read(self) -> tuple[dict[str, float], dict[str, list[float]]]:
-        """The latest values, and series with a value for each step since the last `read`, NaN if it was not observed.
+        """Return the latest values, and series with one value per step since the last `read`, NaN if not observed.
         Waits for the device once."""
         rows, self._rows = [row for _, row in self._rows], []
         observed = [index for index, row in enumerate(rows) if row is not None]
@@ -95,7 +95,7 @@ class Probes:
     def _values(self) -> dict[str, Tensor]:
         values: dict[str, Tensor] = {}
         if self._weights:
-            # all norms by one kernel on an accelerator; torch's public functions give only the norm of the norms
+            # all norms in one kernel on an accelerator; torch's public functions return only the norm of the norms
             norms = [norm.float() for norm in torch._foreach_norm(list(self._weights.values()))]
             by_name = dict(zip(self._weights, norms, strict=True))
             joint = [norm for name, norm in by_name.items() if name.startswith("weights/l2/")]
@@ -112,8 +112,8 @@ class Probes:
 
 
 class Drift:
-    """How far running statistics have moved since the last `read`: ||now - then|| / ||then||, for means and for
-    variances over the whole model."""
+    """The change of running statistics since the last `read`: ||now - then|| / ||then||, for means and for variances
+    over the whole model."""
 
     def __init__(self, model: nn.Module) -> None:
         self._kinds: dict[str, list[Tensor]] = {}
@@ -124,10 +124,10 @@ class Drift:
         self._then = self._now()
 
     def after_step(self, step: int) -> None:
-        """Does nothing: only the values at two readings count."""
+        """Does nothing: only the values at each `read` matter."""
 
     def read(self) -> tuple[dict[str, float], dict[str, list[float]]]:
-        """`drift/running_mean` and so on; no series.  Waits for the device once for each kind of statistic."""
+        """Return `drift/running_mean` and so on; no series.  Waits for the device once per kind of statistic."""
         then, self._then = self._then, self._now()
         return {
             f"drift/{kind}": ((now - then[kind]).norm() / then[kind].norm().clamp_min(1e-12)).item()
@@ -139,7 +139,7 @@ class Drift:
 
 
 class ModeGap:
-    """The mean loss of one batch in eval mode minus that in training mode, taken at every `read`, as `mode_gap`."""
+    """The mean loss of one batch in eval mode minus that in training mode, computed at every `read`, as `mode_gap`."""
 
     def __init__(self, model: nn.Module, inputs: Tensor, labels: Tensor) -> None:
         self._model = model
@@ -147,7 +147,7 @@ class ModeGap:
         self._labels = labels
 
     def after_step(self, step: int) -> None:
-        """Does nothing: the gap is taken by `read`."""
+        """Does nothing: `read` computes the gap."""
 
     def read(self) -> tuple[dict[str, float], dict[str, list[float]]]:
         return {"mode_gap": mode_gap(self._model, self._inputs, self._labels).item()}, {}
@@ -155,7 +155,7 @@ class ModeGap:
 
 @torch.no_grad()
 def mode_gap(model: nn.Module, inputs: Tensor, labels: Tensor) -> Tensor:
-    """The gap for a batch.  The model, its buffers and the random generators are left as they were."""
+    """The gap for a batch.  The model, its buffers and the random generators are restored."""
     with preserve_state(model, inputs.device):
         in_training = F.cross_entropy(model.train()(inputs).float(), labels)
     with preserve_state(model, inputs.device):
@@ -164,7 +164,7 @@ def mode_gap(model: nn.Module, inputs: Tensor, labels: Tensor) -> Tensor:
 
 
 def first_block(model: nn.Module) -> str:
-    """The name of the first numbered module that has several operations and no such module inside; if there is none,
+    """The name of the first numbered module that has several operations and contains no other such module; by default
     that of the whole model."""
     candidates = [
         name
@@ -176,8 +176,8 @@ def first_block(model: nn.Module) -> str:
 
 
 def weights_of(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """The learned weights of convolutions and linear layers, by metric name: the weight itself, the parameter that a
-    parametrization computes it from, or v and g of weight normalization."""
+    """The learned weights of convolutions and linear layers, by metric name: the weight itself, the original parameter
+    of a parametrization, or v and g of weight normalization."""
     for name, op in module.named_modules():
         if not isinstance(op, Operation):
             continue
@@ -193,6 +193,6 @@ def weights_of(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
 
 
 def is_batch_norm(module: nn.Module) -> bool:
-    """Whether the module is a norm with gamma, beta and running statistics, each with a value for each channel."""
+    """Whether the module is a norm with gamma, beta and running statistics, each with one value per channel."""
     tensors = (getattr(module, name, None) for name in ("weight", "bias", "running_mean"))
     return all(isinstance(tensor, Tensor) and tensor.dim() == 1 for tensor in tensors)

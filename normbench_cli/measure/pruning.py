@@ -1,14 +1,14 @@
-"""Pruning channels of a trained network by the gamma and beta of its norms, without training again.
+"""Pruning channels of a trained network by the gamma and beta of its norms, without retraining.
 
 A norm gives its channel the mean beta and the standard deviation |gamma|.  Channels of all norms are ranked together by
 
     gamma    |gamma| (Liu et al., Learning Efficient Convolutional Networks through Network Slimming, 2017)
-    alive    E |act'(z)| for z ~ N(beta, gamma^2): with ReLU the share of the channel that is not zero, which is the
-             remark of "New Interpretations of Normalization Methods"
+    alive    E |act'(z)| for z ~ N(beta, gamma^2): with ReLU the share of nonzero values in the channel, as remarked in
+             "New Interpretations of Normalization Methods"
     random   a control
 
-A channel that is pruned leaves its norm as zero: its gamma and beta are zero.  A norm that sees the network's own input
-has no channels to prune.
+The norm's output is zero in pruned channels, since their gamma and beta are set to zero.  Norms of the network's input
+have no channels to prune.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from torch import Tensor, nn
 from normbench_cli.model_state import preserve_state
 from normbench_cli.operations import Operation
 
-POINTS = 512  # equally likely values of z
+POINTS = 512  # equiprobable values of z
 
 
 class Affine(Protocol):
-    """A norm with gamma and beta, one value a channel each."""
+    """A norm with gamma and beta, one value per channel each."""
 
     weight: nn.Parameter
     bias: nn.Parameter
@@ -37,7 +37,7 @@ class Affine(Protocol):
 
 
 def norms_with_channels(model: nn.Module, inputs: Tensor) -> list[Affine]:
-    """The norms with gamma and beta, in the order of a forward, but for those before the first operation."""
+    """The norms with gamma and beta, in forward order, except those before the first operation."""
     called: list[nn.Module] = []
     hooks = [
         module.register_forward_pre_hook(lambda module, _: called.append(module))
@@ -59,30 +59,30 @@ def is_observed(module: nn.Module) -> bool:
 
 
 def has_gamma_and_beta(module: nn.Module) -> TypeGuard[Affine]:
-    """Whether the module has a weight and a bias of one value a channel each."""
+    """Whether the module has a weight and a bias with one value per channel each."""
     parameters = (getattr(module, name, None) for name in ("weight", "bias"))
     return not isinstance(module, Operation) and all(isinstance(p, nn.Parameter) and p.dim() == 1 for p in parameters)
 
 
 def gammas_and_betas(norms: Sequence[Affine]) -> tuple[Tensor, Tensor]:
-    """Of the channels of all norms, one after the other."""
+    """Gammas and betas of all norms' channels, concatenated."""
     gamma, beta = ([getattr(norm, name).detach() for norm in norms] for name in ("weight", "bias"))
     return torch.cat(gamma).float(), torch.cat(beta).float()
 
 
 def share_alive(gamma: Tensor, beta: Tensor, act: nn.Module) -> Tensor:
-    """E |act'(z)| for z ~ N(beta, gamma^2), of each channel."""
+    """E |act'(z)| for z ~ N(beta, gamma^2), per channel."""
     quantiles = (torch.arange(POINTS, device=gamma.device) + 0.5) / POINTS
     z = (beta[:, None] + gamma[:, None] * torch.special.ndtri(quantiles)).requires_grad_()
     with torch.enable_grad():
-        (slope,) = torch.autograd.grad(act(z + 0).sum(), z)  # an activation in place needs its own copy
+        (slope,) = torch.autograd.grad(act(z + 0).sum(), z)  # an in-place activation needs its own copy
     alive: Tensor = slope.abs().mean(1)
     return alive
 
 
 def kept_channels(scores: Tensor, keep: float) -> Tensor:
-    """Which channels stay, bool (C): the share with the highest scores, rounded to whole channels; of equal ones the
-    first."""
+    """Which channels to keep, bool (C): the share `keep` with the highest scores, rounded to whole channels; of ties
+    the first."""
     count = math.floor(keep * len(scores) + 0.5)
     kept = torch.zeros(len(scores), dtype=torch.bool, device=scores.device)
     kept[scores.argsort(descending=True, stable=True)[:count]] = True
@@ -91,7 +91,7 @@ def kept_channels(scores: Tensor, keep: float) -> Tensor:
 
 @contextmanager
 def pruned(norms: Sequence[Affine], kept: Tensor) -> Iterator[None]:
-    """The norms with gamma and beta zero in all channels but those kept; afterwards as they were, to the last bit."""
+    """Within the block, gamma and beta are zero in all channels but those kept; then they are restored exactly."""
     parameters = [parameter for norm in norms for parameter in (norm.weight, norm.bias)]
     before = [parameter.detach().clone() for parameter in parameters]
     masks = [mask for part in kept.split([len(norm.weight) for norm in norms]) for mask in (part, part)]

@@ -1,9 +1,9 @@
-"""The ratio of two contenders' times, round by round, and how certain it is.
+"""The ratio of two contenders' times, round by round, and its uncertainty.
 
-Two contenders that are equal have taken every place of a round by chance, since the order is shuffled anew for each
-one.  Whatever the machine did (a drift, another program for half of the time), it slowed down either of them with the
-same probability, and independently in every round.  So the rounds' ratios lie above and below 1 like the throws of a
-coin, and need no correction for neighboring rounds that are alike.
+The order of contenders is shuffled in each round, so two equally fast ones are exchangeable.  Whatever happens to the
+machine (a drift, another program for half of the time) slows down either of them with the same probability,
+independently in every round.  So the rounds' ratios are above or below 1 like coin tosses, and need no correction for
+autocorrelation between rounds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Samples: TypeAlias = Sequence[float] | np.ndarray
 
 @dataclass(frozen=True)
 class Ratio:
-    """Contender over reference: the median of the ratios of all rounds, with a 95 % interval."""
+    """Contender over reference: the median of the rounds' ratios, with a 95 % interval."""
 
     median: float
     low: float
@@ -30,15 +30,15 @@ class Ratio:
 
     @property
     def width(self) -> float:
-        """Of the interval, as a fraction of the median."""
+        """Width of the interval, as a fraction of the median."""
         return (self.high - self.low) / self.median if self.median else 0.0
 
 
 def paired_ratio(contender: Samples, reference: Samples, seed: int = 0) -> Ratio:
-    """The two are compared round by round, as what slows down the machine slows down both of a round.
+    """Compare the two round by round, as a slowdown of the machine affects both times of a round.
 
-    The interval is that of the bootstrap, and never narrower than that between the order statistics of a sign test:
-    the bootstrap alone holds the median of 20 rounds in 93 of 100 cases, the two together in 95 or more.
+    The interval is the bootstrap's, but never narrower than that between the order statistics of a sign test: with 20
+    rounds, the bootstrap alone covers the median in 93 of 100 cases, the two together in 95 or more.
     """
     ratios = np.sort(np.array(contender) / np.array(reference))
     medians = np.median(np.random.default_rng(seed).choice(ratios, (BOOTSTRAPS, len(ratios))), axis=1)
@@ -52,11 +52,11 @@ def paired_ratio(contender: Samples, reference: Samples, seed: int = 0) -> Ratio
 
 
 def rounds_beyond(rounds: int) -> int:
-    """How many ratios lie outside of the interval on each side: the largest k for which k or fewer heads in so many
-    throws of a coin have a probability of 2.5 % at most; 0 where even none is more probable than that."""
+    """How many ratios lie outside the interval on each side: the largest k for which k or fewer heads in `rounds` coin
+    tosses have a probability of at most 2.5 %; 0 if even zero heads are more probable than that."""
     cases = so_many_or_fewer = 1
     count = 0
-    while 40 * so_many_or_fewer <= 2**rounds:  # in integers, which have no largest one
+    while 40 * so_many_or_fewer <= 2**rounds:  # in integers, which cannot overflow
         count += 1
         cases = cases * (rounds - count + 1) // count
         so_many_or_fewer += cases
@@ -64,7 +64,7 @@ def rounds_beyond(rounds: int) -> int:
 
 
 def count_outliers(samples: Iterable[float]) -> int:
-    """Samples that are farther from the median than 14.826 median absolute deviations.  They are counted and kept."""
+    """Count samples more than 14.826 median absolute deviations from the median.  They are not removed."""
     values = np.array(list(samples))
     distances = np.abs(values - np.median(values))
     return int((distances > OUTLYING * np.median(distances)).sum())

@@ -1,7 +1,7 @@
-"""The memory that a piece of work needs at its peak, in this process: the resident size, or an accelerator's own count.
+"""The peak memory of a workload in this process: the resident size, or an accelerator's own count.
 
-The resident size of a process belongs to all that it has ever done.  So a CPU's peak is measured in a process of its
-own, see `peak.py`, whose allocator gives memory back at once.
+The resident size of a process depends on everything it has done before.  So peaks on a CPU are measured in a separate
+process, see `peak.py`, whose allocator returns memory to the system at once.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from normbench_cli.device import allocated_bytes, on_accelerator, peak_memory_by
 from normbench_cli.measure.timing import Work
 
 STATUS = Path("/proc/self/status")
-RESET_WITHIN = 2**20  # bytes; where a system does not let a process reset its peak, it stays far above
-# for glibc: every large block is mapped by itself and goes back to the system as soon as it is freed
+RESET_WITHIN = 2**20  # bytes; if the system does not let a process reset its peak, it stays far above
+# for glibc: every large block is mapped separately and returned to the system as soon as it is freed
 RETURN_AT_ONCE = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
 
 
 def peak_bytes(work: Work, device: torch.device) -> int | None:
-    """The most that was allocated during one call above what was before; None where the system does not tell."""
+    """The peak increase of allocated memory during one call; None if the system does not report it."""
     work()
     give_back()
     if on_accelerator(device):
@@ -42,9 +42,9 @@ def peak_bytes(work: Work, device: torch.device) -> int | None:
 
 
 def give_back() -> None:
-    """Return memory that is free, but still the process's, to the system."""
+    """Return freed memory that the process still holds to the system."""
     gc.collect()
-    with suppress(OSError, AttributeError):  # glibc's own
+    with suppress(OSError, AttributeError):  # glibc only
         ctypes.CDLL(None).malloc_trim(0)
 
 

@@ -1,4 +1,4 @@
-"""Metrics of layers that find their center by iteration (solver/...) and of learned exponents (phi/...)."""
+"""Metrics of layers that compute their center iteratively (solver/...) and of learned exponents (phi/...)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import nn
 from normbench_cli.device import in_float64
 from normbench_cli.norms.protocols import HasSolverStatistics, learns_phi
 
-NAMES = ("iterations_mean", "iterations_max", "unconverged", "residual")  # which every such layer has
+NAMES = ("iterations_mean", "iterations_max", "unconverged", "residual")  # reported by every such layer
 
 
 def solver_layers(model: nn.Module) -> list[HasSolverStatistics]:
@@ -16,8 +16,8 @@ def solver_layers(model: nn.Module) -> list[HasSolverStatistics]:
 
 
 def solver_metrics(model: nn.Module) -> dict[str, float]:
-    """Solver statistics since the last call, over all layers: mean and largest number of iterations, fraction of
-    channels that did not converge, largest residual in standard deviations, and where layers know it the largest error
+    """Solver statistics since the last call, over all layers: mean and maximum number of iterations, fraction of
+    channels that did not converge, largest residual in standard deviations, and, if layers report it, the largest error
     bound in standard errors.  Empty without such layers."""
     layers = solver_layers(model)
     if not layers:

@@ -1,7 +1,8 @@
-"""Where the solvers of a layer or a model begin: where they ended in the batch before, or without anything known.
+"""Warm and cold starts of the solvers of a layer or a model.
 
-In training a solver has a warm start, as the center of a channel hardly moves from batch to batch.  A cold start is
-that of the first batch.  Layers whose solver keeps no start, and layers without a solver, are the same in both.
+In training a solver starts warm, from its result for the previous batch, as the center of a channel hardly moves from
+batch to batch.  In the first batch it starts cold.  Layers whose solver keeps no start, and layers without a solver,
+are the same in both.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ STARTS = {
 
 
 def kept_starts(model: nn.Module) -> list[Tensor]:
-    """The starts of all solvers, which they change with every batch."""
+    """The starts of all solvers, which they update with every batch."""
     return [start for module in model.modules() if keeps_start(module) for start in module.starts]
 
 
 def started(work: Work, model: nn.Module, start: str) -> Work:
-    """The work with a start of this kind in every call.  Repeated on one batch, work is warm by itself."""
+    """The work with this kind of start in every call.  Work repeated on one batch is warm anyway."""
     kept = kept_starts(model)
     return beginning_at(work, kept, [torch.zeros_like(each) for each in kept]) if start == "cold" else work
 
 
 def beginning_at(work: Work, kept: Sequence[Tensor], values: Sequence[Tensor]) -> Work:
-    """The work with the same starts in every call; they are set back outside of its time."""
+    """The work with the same starts in every call; resetting them is not timed."""
     if not kept:
         return work
 

@@ -1,4 +1,4 @@
-"""How steady the machine was during a comparison: the calibration is timed before, between and after the rounds."""
+"""How steady the machine is during a comparison: the calibration is timed before, between and after the rounds."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import torch
 from normbench_cli.measure.calibration import calibration_work
 from normbench_cli.measure.timing import Sampler, Timing, Work, sample_ms, warm_up
 
-NOISY = 0.15  # the spread, as a fraction of the median, from which a result is marked as noisy
+NOISY = 0.15  # a result is marked as noisy if the spread exceeds this fraction of the median
 AT_EACH_END = 7  # samples before the first round and after the last
 
 
 @dataclass
 class Steadiness:
-    """Samples of the calibration in milliseconds; one follows each round."""
+    """Timings of the calibration in milliseconds; one follows each round."""
 
     work: Work
     device: torch.device
@@ -46,7 +46,7 @@ class Steadiness:
 
     @property
     def samples(self) -> list[float]:
-        """All of them, in the order in which they were taken."""
+        """All samples in chronological order."""
         return [*self.before, *self.between, *self.after]
 
     @property
@@ -57,7 +57,7 @@ class Steadiness:
 
     @property
     def drift(self) -> float:
-        """How much slower (or faster, below zero) the machine was after the last round than before the first."""
+        """How much slower (faster if negative) the machine was after the last round than before the first."""
         first = statistics.median(self.before)
         return statistics.median(self.after) / first - 1 if first else 0.0
 
@@ -67,5 +67,5 @@ class Steadiness:
 
 
 def is_noisy(steadiness: Steadiness, timing: Timing) -> bool:
-    """Whether the machine or the contender itself varied too much for its median to be trusted."""
+    """Whether the machine or the contender itself varied too much to trust its median."""
     return steadiness.is_noisy or (timing.iqr / timing.median if timing.median else 0.0) > NOISY

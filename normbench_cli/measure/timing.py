@@ -1,4 +1,4 @@
-"""Timing pieces of work against each other: warmed up, interleaved in random order, every sample kept."""
+"""Comparative timing of workloads: warmed up, interleaved in random order, every sample kept."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ import torch
 from normbench_cli.device import Stopwatch, synchronize
 from normbench_cli.measure.ratios import Ratio, paired_ratio
 
-SHORTEST_SAMPLE_MS = 2.0  # shorter work is repeated within a sample, so that the cost of the clock does not count
+SHORTEST_SAMPLE_MS = 2.0  # shorter work is repeated within a sample, so that the clock's overhead is negligible
 MIN_WARMUP, MAX_WARMUP = 3, 30  # calls
 WARM = 0.1  # work is warm once two samples in a row differ by no more than this fraction
-GROWTH, FEWEST_MORE = 0.2, 5  # rounds between two looks at the precision: few looks, as each may stop by chance
+GROWTH, FEWEST_MORE = 0.2, 5  # rounds between two checks of the precision: few checks, as each may stop by chance
 
 Work: TypeAlias = Callable[[], object]
-# (work, device, repeats) -> milliseconds a call: `sample_ms`, or in tests a simulation that takes no time
+# (work, device, repeats) -> milliseconds per call: `sample_ms`, or in tests a simulation that takes no time
 Sampler: TypeAlias = Callable[[Work, torch.device, int], float]
 Stopped = Literal["rounds", "precise", "budget"]
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Work before every call of which something is done that is not timed."""
+    """Work with a preparation before every call that is not timed."""
 
     work: Work
     prepare: Work
@@ -77,17 +77,17 @@ def time_interleaved(
     clock: Callable[[], float] = time.monotonic,
     between: Callable[[], object] = lambda: None,
 ) -> list[Timing]:
-    """Time all contenders, each once a round, in an order that is shuffled anew for every round.
+    """Time all contenders, each once per round, in an order that is shuffled for every round.
 
     With a `precision`, further rounds follow until every ratio to the `reference` (by default the first contender) has
-    an interval that narrow, or until so many `seconds` are over.  between: called after each round.
+    an interval that narrow, or until `seconds` have passed.  between: called after each round.
     """
     rng, sampler = rng or random.Random(0), sampler or sample_ms
     timings = {name: warm_up(name, function, device, sampler) for name, function in work.items()}
     against = timings[reference or next(iter(work))]
     order = list(work)
     started = clock()
-    done, look = 0, rounds  # the number of rounds at which the precision is looked at
+    done, look = 0, rounds  # look: the number of rounds at which the precision is checked next
     while done < rounds or (precision and clock() - started < seconds):
         rng.shuffle(order)
         for name in order:
@@ -102,7 +102,7 @@ def time_interleaved(
 
 
 def why_stopped(timings: Iterable[Timing], reference: Timing, precision: float | None) -> Stopped:
-    """Why `time_interleaved` has made no more rounds."""
+    """Why `time_interleaved` stopped."""
     if precision is None:
         return "rounds"
     return "precise" if is_precise(timings, reference, precision) else "budget"
@@ -117,7 +117,7 @@ def ratio(contender: Timing, reference: Timing) -> Ratio:
 
 
 def warm_up(name: str, work: Work, device: torch.device, sampler: Sampler | None = None) -> Timing:
-    """Call the work until it is warm, at least three times, and find out how many calls make a sample long enough."""
+    """Call the work until it is warm, at least three times, and determine how many calls make a sample long enough."""
     sampler = sampler or sample_ms
     samples: list[float] = []
     while len(samples) < MAX_WARMUP:
@@ -129,7 +129,7 @@ def warm_up(name: str, work: Work, device: torch.device, sampler: Sampler | None
 
 
 def sample_ms(work: Work, device: torch.device, repeats: int) -> float:
-    """The time of one call in milliseconds: the mean of so many calls in a row."""
+    """The time of one call in milliseconds: the mean of `repeats` consecutive calls."""
     stopwatch = Stopwatch(device)
     synchronize(device)
     if isinstance(work, Prepared):

@@ -1,7 +1,7 @@
-"""A trace of torch's profiler in which the layers of a network have names: their forward and their backward passes.
+"""Traces of torch's profiler in which the forward and backward passes of a network's layers are named.
 
-In a backward pass a layer is its nodes in autograd's graph, from its output back to its inputs; each node's work is a
-range of its own.
+In the backward pass, a layer consists of its nodes in autograd's graph, from its output back to its inputs; each node
+has its own range.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Node = Any  # of autograd's graph: torch has no public type for it
 
 @contextmanager
 def named_ranges(layers: Mapping[str, nn.Module]) -> Iterator[None]:
-    """In this block the work of these modules is named `<name> forward` and `<name> backward` in a trace."""
+    """Within the block, traces name the passes of these modules `<name> forward` and `<name> backward`."""
     hooks = [hook for name, layer in layers.items() for hook in hooks_of(name, layer)]
     try:
         yield
@@ -50,7 +50,7 @@ def hooks_of(name: str, layer: nn.Module) -> list[Any]:
 
 
 def nodes_between(output: Any, inputs: tuple[Any, ...]) -> list[Node]:
-    """The nodes that compute an output from inputs, without those that computed the inputs, and without parameters."""
+    """The nodes that compute an output from inputs, excluding those that computed the inputs, and parameters."""
     end = {one.grad_fn for one in inputs if isinstance(one, Tensor)}
     to_see = [output.grad_fn] if isinstance(output, Tensor) else []
     found: dict[Node, None] = {}
@@ -75,8 +75,8 @@ def entered(name: str) -> Any:
 
 
 def traced(work: Mapping[str, Callable[[], object]], device: torch.device) -> bytes:
-    """One call of each piece of work, under its name, as a Chrome trace: JSON that Perfetto and Chrome open."""
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler's library would write its own log to stderr
+    """Trace one call of each workload, under its name.  Returns a Chrome trace: JSON that Perfetto and Chrome open."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # otherwise the profiler's library logs to stderr
     activities = [torch.profiler.ProfilerActivity.CPU]
     if on_accelerator(device):
         activities += torch.profiler.supported_activities() - {torch.profiler.ProfilerActivity.CPU}

@@ -1,4 +1,4 @@
-"""What is profiled: a layer alone, on normal or given data, in one of the ways of a `LayerCase`."""
+"""Workloads to profile: a single layer, on normal or given data, as a `LayerCase` describes."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from normbench_cli.measure.memory import saved_activation_bytes
 from normbench_cli.measure.start import beginning_at, kept_starts, started
 from normbench_cli.measure.timing import Work
 
-SEARCHING = ("both", "forward")  # the passes in which a solver works
-BATCHES_BEFORE = 10  # a start is a running mean: after so many calls what it was before counts for nothing
+SEARCHING = ("both", "forward")  # the passes in which a solver runs
+BATCHES_BEFORE = 10  # a start is a running mean: after this many calls its initial value is negligible
 
 
 @dataclass(frozen=True)
 class Workload:
-    """Something to be timed.
+    """Something to time.
 
     step: the work itself.  saved_bytes: what its forward pass saves for backward.  model: the layer or network that it
-    runs.  does_nothing: it gives back its input, as an identity does.
+    runs.  does_nothing: it returns its input, as an identity does.
     """
 
     step: Callable[[], object]
@@ -36,9 +36,9 @@ class Workload:
 
 @dataclass(frozen=True)
 class LayerData:
-    """An input and a gradient for the output.  All contenders get the same: where data lie in memory affects speed.
+    """An input and a gradient for the output.  All contenders share it: the location of data in memory affects speed.
 
-    before: the input of the batch before, if it is known, from which a warm start comes; otherwise it is x itself.
+    before: the previous batch's input, if known, which determines warm starts; None: x itself does.
     """
 
     x: Tensor
@@ -47,7 +47,7 @@ class LayerData:
 
     @classmethod
     def make(cls, case: LayerCase, device: torch.device, values: tuple[Tensor, Tensor] | None = None) -> LayerData:
-        """Equal cases have equal data.  values: an input and that of the batch before, in place of normal ones."""
+        """Equal cases have equal data.  values: an input and the previous batch's, instead of a normal one."""
         generator = torch.Generator().manual_seed(0)
         normal, gradient = (torch.randn(case.shape, generator=generator) for _ in range(2))
         x, before = values or (normal, None)
@@ -62,7 +62,7 @@ class LayerData:
 
 
 def layer_workload(layer: nn.Module, case: LayerCase, device: torch.device, data: LayerData | None = None) -> Workload:
-    """The layer with its parameters in the case's type; everything that is compiled is compiled here."""
+    """The layer with its parameters in the case's dtype; all compilation happens here."""
     data = data or LayerData.make(case, device)
     layer = layer.to(device, case.torch_dtype).train(case.timed != "eval")
     called = call_of(layer, case.shape, device)
@@ -70,7 +70,7 @@ def layer_workload(layer: nn.Module, case: LayerCase, device: torch.device, data
 
     def forward() -> Tensor:
         if case.compile_mode:
-            torch.compiler.cudagraph_mark_step_begin()  # what the last call gave may be overwritten from here on
+            torch.compiler.cudagraph_mark_step_begin()  # the last call's outputs may be overwritten from here on
         with autocast(device, case.amp):
             return call(data.x)
 
@@ -91,7 +91,7 @@ def layer_workload(layer: nn.Module, case: LayerCase, device: torch.device, data
 
 
 def begun(step: Work, layer: nn.Module, case: LayerCase, data: LayerData) -> Work:
-    """The step with the start that the case asks for; a warm one comes from the batch before."""
+    """The step with the case's kind of start; a warm one comes from the previous batch."""
     kept = kept_starts(layer)
     if case.start == "cold" or data.before is None or not kept:
         return started(step, layer, case.start)
@@ -115,5 +115,5 @@ def both(forward: Callable[[], Tensor], parameters: Sequence[Tensor], gradient: 
 
 
 def gradients(y: Tensor, parameters: Sequence[Tensor], gradient: Tensor, *, keep: bool = False) -> object:
-    """Those of the input and of what is learned; an identity returns its input, whose gradient is the one given."""
+    """Gradients of the input and the learned parameters; for an identity, the input's is the given gradient."""
     return torch.autograd.grad(y, parameters, gradient.to(y.dtype), retain_graph=keep, allow_unused=True)

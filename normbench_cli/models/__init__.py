@@ -1,7 +1,7 @@
-"""Networks, one a file; each is written once, for all norms and activations.
+"""Networks, one per file; each is written once, for all norms and activations.
 
-`LayerFactory`, with which a network of one's own makes its layers, can be imported from here.  It loads torch, so it
-is imported when it is first used.
+`LayerFactory`, with which users' own networks make their layers, can be imported from here.  It imports torch, so it
+is loaded on first use.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from normbench_cli.models._blocks.pooling import global_avg_pool
 from normbench_cli.registry import MODELS
 from normbench_cli.registry.bounds import PartialShare
 
-# of each stage: expansion, channels, blocks, kernel, stride of the first block
+# for each stage: expansion, channels, blocks, kernel, stride of the first block
 STAGES = (
     (1, 16, 1, 3, 1),
     (6, 24, 2, 3, 2),
@@ -25,7 +25,7 @@ BLOCKS = sum(blocks for _, _, blocks, _, _ in STAGES)
 
 
 class SqueezeExcite(nn.Module):
-    """Squeeze and excitation: every channel is multiplied by a factor in 0-1, computed from the means of all channels.
+    """Squeeze and excitation: multiplies every channel by a factor in 0-1, computed from the means of all channels.
 
     As in the reference, its two convolutions have no norm: they see one pixel and are not part of the main path.
     """
@@ -44,7 +44,7 @@ class SqueezeExcite(nn.Module):
 class InvertedResidual(nn.Module):
     """Expand (1x1), depthwise convolution, squeeze and excitation, project (1x1); plus the input if the shape is equal.
 
-    drop: the rate at which training leaves out the branch of an example.
+    drop: rate at which training drops an example's branch (stochastic depth).
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class InvertedResidual(nn.Module):
         self.drop = drop
         self.expand = layers.conv_norm_act(inputs, width, 1)
         if not self.expands:
-            # The reference has this convolution and its norm, counts their parameters and never runs them.  They are
+            # The reference has this convolution and its norm, but never runs them.  They count as parameters and are
             # frozen, since they get no gradient.
             self.expand.requires_grad_(False)
         self.depthwise = layers.conv_norm_act(width, width, kernel, stride, groups=width)
@@ -74,7 +74,7 @@ class InvertedResidual(nn.Module):
 
 
 def drop_path(x: Tensor, rate: float) -> Tensor:
-    """Set whole examples to zero at a rate and scale up the others.  Not in place: a norm may need its output again."""
+    """Zero whole examples at this rate and scale up the others.  Not in place: a norm may need its output again."""
     kept = torch.empty(len(x), 1, 1, 1, dtype=x.dtype, device=x.device).bernoulli_(1 - rate)
     return x * (kept / (1 - rate))
 
@@ -84,7 +84,7 @@ class EfficientNetB0(nn.Module):
     """EfficientNet-B0 for 32x32 images: 16 gated inverted residual blocks, 3.6 million parameters; its own act is silu.
 
     dropout: rate before the classifier
-    drop_connect: rate at which the last block's branch is left out for an example; it grows linearly from 0 at the
+    drop_connect: rate at which training drops an example's branch in the last block; it grows linearly from 0 at the
         first block.  The public reference intends 0.2 but never counts its blocks, so its actual rate is 0, as in the
         suite of AugNorm's table 1.
     """

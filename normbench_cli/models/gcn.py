@@ -1,4 +1,4 @@
-"""The graph convolutional network (Kipf & Welling 2017) in the form of GraphNorm's code."""
+"""The graph convolutional network (Kipf & Welling 2017), as in GraphNorm's code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from normbench_cli.registry.bounds import Bounds, FewCount, PartialShare
 class GraphConvolution(nn.Module):
     """y = D^-1/2 (A + I) D^-1/2 x W + b, equal to torch_geometric's GCNConv.
 
-    The edge weights are computed once per data set, and the sum over neighbors is taken on the narrower side of W.
+    Edge weights are computed once per data set, and neighbors are summed on the narrower side of W.
     """
 
     def __init__(self, linear: nn.Module, inputs: int, outputs: int, bias: bool) -> None:
@@ -39,8 +39,8 @@ class GraphConvolution(nn.Module):
 class GCN(GraphClassifier):
     """Graph convolutional network of GraphNorm and AugNorm: 4 graph convolutions of 64 units for n_layers=5.
 
-    n_layers, counting: `graphnorm` counts the classifier as a layer, `paper` does not; hidden: units of a layer;
-    dropout: of the scores (the AugNorm paper prints 0.05).
+    n_layers, counting: `graphnorm` counts the classifier as a layer, `paper` does not; hidden: units per layer;
+    dropout: on the logits (the AugNorm paper states 0.05).
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The graph isomorphism network (Xu et al. 2019) in the form of GraphNorm's code."""
+"""The graph isomorphism network (Xu et al. 2019), as in GraphNorm's code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from normbench_cli.registry.bounds import Bounds, FewCount, PartialShare
 class NeighborSum(nn.Module):
     """(1 + eps) x + the sum of the neighbors' x, equal to torch_geometric's GINConv without its network.
 
-    self_loops: a node is also its own neighbor, so x counts once more.
+    self_loops: a node is also its own neighbor, so x is added once more.
     """
 
     def __init__(self, learn_eps: bool, self_loops: bool = False) -> None:
@@ -37,9 +37,9 @@ class NeighborSum(nn.Module):
 class GIN(GraphClassifier):
     """Graph isomorphism network: sums over neighbors, each followed by two linear layers with norm and activation.
 
-    n_layers, counting: as for gcn; hidden: units of a layer; dropout: of the scores;
-    learn_eps: learn the extra weight of a node in its own sum; self_loops: every node is also its own neighbor, as in
-    all runs of GraphNorm's code, so that it weighs 2 + eps in its sum; in the paper of Xu et al. it weighs 1 + eps.
+    n_layers, counting: as for gcn; hidden: units per layer; dropout: on the logits;
+    learn_eps: learn a node's extra weight in its own sum; self_loops: every node is also its own neighbor, as in all
+    runs of GraphNorm's code, so that its weight is 2 + eps; in the paper of Xu et al. it is 1 + eps.
     """
 
     def __init__(

@@ -16,8 +16,8 @@ from normbench_cli.registry.bounds import Bounds, Count, FewCount
 class MLP(nn.Module):
     """A multilayer perceptron: the image as a vector, hidden linear layers with norm and activation, a classifier.
 
-    width: units of a hidden layer; depth: hidden layers.
-    size: images are resized to size x size first (adaptive average pooling), since the number of weights depends on it.
+    width: units per hidden layer; depth: number of hidden layers.
+    size: images are first resized to size x size (adaptive average pooling), since the number of weights depends on it.
     """
 
     def __init__(
@@ -44,8 +44,8 @@ class MLP(nn.Module):
 
 
 def resized(x: Tensor, size: int) -> Tensor:
-    """Adaptive average pooling.  Where an image becomes larger by a whole factor that repeats its pixels, which pooling
-    takes many times as long for."""
+    """Adaptive average pooling.  Enlarging by a whole factor is the same as repeating pixels, which interpolation does
+    many times faster than pooling."""
     if x.shape[2:] == (size, size):
         return x
     if size % x.shape[2] == 0 and size % x.shape[3] == 0:

@@ -8,8 +8,8 @@ from normbench_cli.models._blocks.factory import LayerFactory
 from normbench_cli.models._blocks.pooling import global_avg_pool
 from normbench_cli.registry import MODELS
 
-# of each stage: expansion, channels, blocks, stride of the first block; two strides of the original are 1 here, since
-# the images are small
+# for each stage: expansion, channels, blocks, stride of the first block; two of the original's strides are 1 here,
+# since images are small
 STAGES = (
     (1, 16, 1, 1),
     (6, 24, 2, 1),

@@ -1,4 +1,4 @@
-"""ResNet-18 for large images, with the layers of torchvision's in their order, so that state dicts correspond."""
+"""ResNet-18 for large images, with torchvision's layers in the same order, so that state dicts correspond."""
 
 from __future__ import annotations
 

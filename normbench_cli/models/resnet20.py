@@ -13,9 +13,9 @@ from normbench_cli.registry import MODELS
 class ResNet20(ResNet):
     """ResNet-20 for 32x32 images: three stages of three blocks, 16, 32 and 64 channels, 0.27 million parameters.
 
-    option: the shortcut at the beginning of a stage; A has no parameters (stride and zero padding), B is a 1x1
+    option: the shortcut at the start of a stage; A has no parameters (stride and zero padding), B is a 1x1
     convolution.
-    shortcut: raw, or normalized by a norm of its own; join: the shortcut is added before the activation, or after it.
+    shortcut: raw, or normalized by its own norm; join: the shortcut is added before the activation, or after it.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ class VGG(nn.Module):
         inputs = in_channels
         for stage, (multiple, depth) in enumerate(zip(MULTIPLES, self.depths, strict=True)):
             for number in range(depth):
-                # the reference has biases also before norms, and counts their parameters
+                # the reference has biases even before norms, and they count as parameters
                 conv = layers.conv_norm_act(inputs, multiple * width, 3, first=stage == number == 0, bias=True)
                 self.stages.append(conv)
                 inputs = multiple * width

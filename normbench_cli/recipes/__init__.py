@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from normbench_cli.errors import UsageError
-from normbench_cli.registry import NORMS, Spec
-from normbench_cli.registry.facts import NormFacts
+from normbench_cli.registry import ACTIVATIONS, NORMS, Spec
 from normbench_cli.registry.spec import suggest
 
 FOLDER = Path(__file__).parent
+CONDITIONS = ("norm", "act")  # of an exception: what it is for
 
 
 @dataclass(frozen=True)
 class Recipe:
     """Settings of a configuration.
 
-    exceptions: further settings for certain norms, each selected by the key `norm`.
+    exceptions: further settings for a norm, an activation, or both together: the keys `norm` and `act` of each.
     """
 
     name: str
@@ -29,19 +29,30 @@ class Recipe:
     settings: Mapping[str, Any]
     exceptions: Sequence[Mapping[str, Any]] = ()
 
-    def settings_for(self, norm: str) -> dict[str, Any]:
-        """The settings for a norm.  An exception applies if the norm has all parameters that the exception names,
-        whatever its other parameters; never to a joined spec."""
+    def settings_for(self, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings for the norm and the activation that are given, or else the recipe's, or else the default ones.
+        Later exceptions override earlier ones."""
+        norm, act = (given.get(name) or self.settings.get(name) or defaults[name] for name in CONDITIONS)
         found = dict(self.settings)
-        parts = NORMS.parse_norm(norm).parts
         for exception in self.exceptions:
-            wanted = NORMS.parse(exception["norm"])
-            if len(parts) == 1 and applies_to(wanted, parts[0]):
-                found |= {name: value for name, value in exception.items() if name != "norm"}
+            if names_norm(exception.get("norm"), norm) and names_act(exception.get("act"), act):
+                found |= {name: value for name, value in exception.items() if name not in CONDITIONS}
         return found
 
 
-def applies_to(wanted: Spec[NormFacts], spec: Spec[NormFacts]) -> bool:
+def names_norm(wanted: str | None, norm: str) -> bool:
+    """Whether an exception is for this norm: for any if it names none, never for a joined spec."""
+    parts = NORMS.parse_norm(norm).parts
+    return wanted is None or (len(parts) == 1 and applies_to(NORMS.parse(wanted), parts[0]))
+
+
+def names_act(wanted: str | None, act: str) -> bool:
+    """Whether an exception is for this activation: for any if it names none."""
+    return wanted is None or applies_to(ACTIVATIONS.parse(wanted), ACTIVATIONS.parse(act))
+
+
+def applies_to(wanted: Spec[Any], spec: Spec[Any]) -> bool:
+    """Whether the component is the same and has all the parameters that the exception names, whatever others it has."""
     return wanted.entry.name == spec.entry.name and wanted.params.items() <= spec.params.items()
 
 

@@ -1,7 +1,7 @@
-"""What is in files and folders, as a short digest: equal for equal contents, wherever they are.
+"""A short digest of files and folders: equal for equal contents, wherever they are.
 
-A file counts by its name and its bytes.  A folder counts by its manifest, the relative names and sizes of the files in
-it, because a folder of images is too large to be read for this.
+Of a file, the name and the bytes are hashed.  Of a folder, the manifest is hashed, i.e. the relative names and sizes of
+its files, because a folder of images is too large to be read for this.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 from normbench_cli.datasets._files.hashes import hash_of
 
 DIGITS = 16  # hexadecimal, as in a fingerprint
-DESKTOP_FILES = {".DS_Store", "Thumbs.db", "desktop.ini"}  # which file managers leave behind
+DESKTOP_FILES = {".DS_Store", "Thumbs.db", "desktop.ini"}  # created by file managers
 
 
 @dataclass(frozen=True)
 class Contents:
-    """place: the file, or the folder of all files, that was read."""
+    """place: the file that was read, or the folder that holds all files."""
 
     place: str
     digest: str
@@ -29,7 +29,7 @@ class Contents:
 
 
 def contents_of(paths: Sequence[Path]) -> Contents:
-    """The contents of files and folders together, in whatever order they are given."""
+    """The joint contents of files and folders, independent of their order."""
     place = paths[0] if len(paths) == 1 else Path(os.path.commonpath([path.absolute().parent for path in paths]))
     digest, files, total = hashlib.sha256(), 0, 0
     for path in sorted(paths, key=lambda path: path.name):
@@ -45,7 +45,7 @@ def file_line(path: Path, name: str) -> tuple[str, int, str]:
 
 
 def folder_lines(folder: Path, name: str) -> Iterator[tuple[str, int, str]]:
-    """The files of a folder and of the folders in it, sorted, links followed."""
+    """The files in a folder and its subfolders, sorted; links are followed."""
     to_see = [(str(folder), name)]
     while to_see:
         path, name = to_see.pop()
@@ -60,7 +60,7 @@ def folder_lines(folder: Path, name: str) -> Iterator[tuple[str, int, str]]:
 
 
 def size_of(entry: os.DirEntry[str]) -> int:
-    """-1 for a link that leads nowhere."""
+    """The size in bytes; -1 for a broken link."""
     try:
         return entry.stat().st_size
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The SHA-256 of a file.  That of a large file is remembered in the home folder until the file changes."""
+"""The SHA-256 of a file.  Hashes of large files are cached in the home folder until the file changes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 from normbench_cli import paths
 from normbench_cli.errors import NormbenchError
 
-SMALL = 1 << 20  # bytes that are hashed sooner than looked up
+SMALL = 1 << 20  # bytes; hashing such a file is faster than looking it up
 UNSETTLED_NS = 2_000_000_000  # a file changed so recently may change again within one tick of the file system's clock
-Known = dict[str, list[object]]  # path -> size, times of change, hash
+Known = dict[str, list[object]]  # path -> size, mtime, ctime, hash
 
 
 def hash_of(path: Path) -> str:
-    """The hash of a file's bytes."""
+    """Return the hash of a file's bytes, from the cache if possible."""
     before = path.stat()
     if before.st_size <= SMALL:
         return hash_bytes(path)
@@ -39,7 +39,7 @@ def hash_bytes(path: Path) -> str:
 
 
 def read_known() -> Known:
-    """What is remembered; nothing if that cannot be read."""
+    """Read the cached hashes; empty if they cannot be read."""
     try:
         known = json.loads(paths.file_hashes().read_text(encoding="utf-8"))
         return {key: value for key, value in known.items() if isinstance(value, list) and len(value) == 4}
@@ -48,7 +48,7 @@ def read_known() -> Known:
 
 
 def remember(key: str, value: list[object]) -> None:
-    """Add a hash to those that are remembered; where that cannot be written, the file is hashed again next time."""
+    """Add a hash to the cache; if the cache cannot be written, the file is hashed again next time."""
     target = paths.file_hashes()
     text = json.dumps(read_known() | {key: value}, indent=0)
     with suppress(OSError):
@@ -56,4 +56,4 @@ def remember(key: str, value: list[object]) -> None:
         with tempfile.TemporaryDirectory(dir=target.parent) as folder:
             unfinished = Path(folder) / target.name
             unfinished.write_text(text, encoding="utf-8")
-            unfinished.replace(target)  # whole or not at all, also with two processes
+            unfinished.replace(target)  # atomic, even with two processes

@@ -1,4 +1,4 @@
-"""The files that a data set's spec names: what is there now, and what was there when this process last looked."""
+"""The files of a data set's spec: their contents now, and when this process last looked."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _seen: dict[Key, Contents | None] = {}
 
 
 def look(spec: str) -> Contents | None:
-    """What is in the files of a data set now; None if it names no files, or they are not all there."""
+    """Read the current contents of a data set's files; None if it names no files, or if any is missing."""
     found = _seen[key_of(spec)] = read(spec)
     return found
 
 
 def last_look(spec: str) -> Contents | None:
-    """The same as at the last look, which every plan, training and evaluation begins with."""
+    """The contents at the last `look`, which every plan, training and evaluation starts with."""
     key = key_of(spec)
     return _seen[key] if key in _seen else look(spec)
 
 
 def key_of(spec: str) -> Key:
-    """A spec means other files with another data folder, and a relative path with another working folder."""
+    """The spec with the data folder and the working folder, on which the files that it refers to depend."""
     return spec, data_root(), Path.cwd()
 
 
@@ -40,18 +40,18 @@ def read(spec: str) -> Contents | None:
     try:
         paths = list_files(parsed)
         return contents_of(paths) if paths else None
-    except OSError:  # loading says better what cannot be read
+    except OSError:  # loading gives a better message about what cannot be read
         return None
 
 
 def list_files(spec: Spec[Any]) -> list[Path]:
-    """What the function that the data set names lists, called with the data set's parameters."""
+    """List a data set's files by the function that it names, called with its parameters."""
     function: Any = import_component("the list of files", spec.entry.facts.files)
     defaults = {name: value for name, value in spec.entry.defaults.items() if value is not REQUIRED}
     return [Path(path) for path in function(**defaults | dict(spec.params))]
 
 
 def is_embedded(spec: str) -> bool:
-    """Whether a data set comes with a package, so that nobody can exchange its files."""
+    """Whether a data set comes with a package, so that its files cannot be replaced."""
     entry = DATASETS.parse(spec).entry
     return not entry.facts.files and entry.module.startswith("normbench_cli.")

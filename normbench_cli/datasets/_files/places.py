@@ -1,4 +1,4 @@
-"""Where the files of each data set are: what loading it reads, or nothing if that is not all there."""
+"""Where the files of each data set are: those that loading it reads, or none if any is missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OPTIONAL = "node_labels"
 
 
 def all_of(folder: Path, *names: str) -> list[Path]:
-    """The files or folders of these names, if all are there."""
+    """The files or folders with these names if all of them exist, else none."""
     paths = [folder / name for name in names]
     return paths if all(path.exists() for path in paths) else []
 
@@ -27,7 +27,7 @@ def cifar100(**_parameters: object) -> list[Path]:
 
 
 def fashionmnist(**_parameters: object) -> list[Path]:
-    """Like torchvision, the two files of old releases first."""
+    """Like torchvision, prefers the two files of old releases."""
     folder = data_root() / "FashionMNIST"
     parts = [f"{split}-{what}-ubyte" for split in ("train", "t10k") for what in ("images-idx3", "labels-idx1")]
     return all_of(folder / "processed", "training.pt", "test.pt") or all_of(folder / "raw", *parts)
@@ -64,7 +64,7 @@ def ptc(source: str = "any", **_parameters: object) -> list[Path]:
 
 
 def graphs(names: list[str], source: str) -> list[Path]:
-    """The first of the names that is found: the collection's files, or else the one file of powerful-gnns."""
+    """The files of the first name that is found: the collection's, or else the single file of powerful-gnns."""
     for name in names:
         if name and source != "powerful-gnns" and (folder := find_tu_folder(name)):
             present = [part for part in TU_PARTS if part != OPTIONAL or (folder / f"{name}_{part}.txt").exists()]
@@ -74,7 +74,7 @@ def graphs(names: list[str], source: str) -> list[Path]:
 
 
 def find_tu_folder(name: str) -> Path | None:
-    """The folder of the collection's files: as torch_geometric stores them, or as the archive unpacks."""
+    """The folder of the collection's files, as torch_geometric stores them or as the archive unpacks."""
     root = data_root()
     places = [root / "TUDataset" / name, root / name]
     folders = [folder for place in places for folder in (place / "raw", place, place / name)]

@@ -1,4 +1,4 @@
-"""A data set of graphs in memory, in one canonical form whatever format it was read from."""
+"""A data set of graphs in memory, in one canonical form for all file formats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from normbench_cli.errors import NormbenchError
 
 @dataclass(frozen=True)
 class GraphDataset:
-    """Undirected graphs without self-loops, stored as one graph of unconnected parts; every node has one tag."""
+    """Undirected graphs without self-loops, stored as one disconnected graph; every node has one tag."""
 
     name: str
     source: str  # the file that was read
@@ -44,14 +44,14 @@ def make_graph_dataset(
     labels: Sequence[Hashable],
     degree: bool = False,
 ) -> GraphDataset:
-    """Bring what a file holds into the canonical form.
+    """Convert the contents of a file to the canonical form.
 
     edges: (2, n), in any order, in one direction or both, possibly repeated or from a node to itself.
     degree: use a node's degree as its tag, for sets whose nodes have none.
     """
     nodes = len(graph_index)
     both = torch.cat([edges, edges.flip(0)], 1)
-    keys = torch.unique(both[0] * nodes + both[1])  # one number an edge: `unique` sorts them and drops repetitions
+    keys = torch.unique(both[0] * nodes + both[1])  # one number per edge: `unique` sorts and deduplicates them
     edge_index = torch.stack([keys // nodes, keys % nodes])
     edge_index = edge_index[:, edge_index[0] != edge_index[1]]
     if degree:
@@ -73,6 +73,6 @@ def make_graph_dataset(
 
 
 def order_of_appearance(values: Sequence[Hashable]) -> Tensor:
-    """0 for the value that appears first, 1 for the next new one, ...: C, N, C, O -> 0, 1, 0, 2."""
+    """Number the distinct values in order of first appearance: C, N, C, O -> 0, 1, 0, 2."""
     indices: dict[Hashable, int] = {}
     return torch.tensor([indices.setdefault(value, len(indices)) for value in values])

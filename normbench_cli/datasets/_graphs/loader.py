@@ -1,6 +1,6 @@
-"""Batches of graphs, gathered from a data set that is stored as one graph of unconnected parts.
+"""Batches of graphs, gathered from a data set that is stored as one disconnected graph.
 
-Everything a batch needs (degrees, edge weights, where each graph begins) is computed once; a batch is a few gathers.
+Everything a batch needs (degrees, edge weights, graph offsets) is computed once; a batch is a few gathers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch import Tensor
 
 
 class GraphBatch(NamedTuple):
-    """Graphs joined into one graph of unconnected parts.
+    """Graphs joined into one disconnected graph.
 
     Both matrices are (nodes, nodes), symmetric, in torch's CSR format (compressed sparse rows).
     """
@@ -29,8 +29,8 @@ class GraphBatch(NamedTuple):
 class GraphLoader:
     """Makes batches of any graphs of a data set, on a device.
 
-    The indices of a batch are computed with NumPy, whose small operations cost a tenth of torch's, and then moved to
-    the device.
+    A batch's indices are computed with NumPy, whose small operations cost a tenth of torch's, and then moved to the
+    device.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class GraphLoader:
         return len(self.labels)
 
     def batch(self, chosen: Tensor) -> tuple[GraphBatch, Tensor]:
-        """The chosen graphs (indices, on the CPU) with their labels.
+        """Return the chosen graphs (indices, on the CPU) as a batch, with their labels.
 
-        An edge's target is stored as a node of the data set and has to become a node of the batch.  With graphs of 3,
-        1 and 2 nodes, `chosen` = [2, 0] gathers the nodes 4 5 0 1 2, which become 0 1 2 3 4: graph 2 moves by
-        0 - 4 = -4 and graph 0 by 2 - 0 = 2.  Each shift is added to all targets of its graph's edges.
+        An edge's target is stored as a node index in the data set and must become one in the batch.  With graphs of 3,
+        1 and 2 nodes, `chosen` = [2, 0] gathers the nodes 4 5 0 1 2, which become 0 1 2 3 4: graph 2 shifts by
+        0 - 4 = -4 and graph 0 by 2 - 0 = 2.  Each graph's shift is added to the targets of its edges.
         """
         graphs = chosen.numpy()
         nodes, edges = self._nodes[graphs], self._edges[graphs]
@@ -84,7 +84,7 @@ class GraphLoader:
         ), self.labels[self._to_device(graphs)]
 
     def chunks(self, max_nodes: int) -> list[tuple[GraphBatch, Tensor]]:
-        """All graphs in order, in batches of about `max_nodes`: small enough for a processor's cache."""
+        """All graphs in order, in batches of about `max_nodes` nodes: small enough for a processor's cache."""
         chunk = torch.from_numpy((self._nodes.cumsum() - 1) // max_nodes)
         return [self.batch((chunk == number).nonzero()[:, 0]) for number in torch.unique(chunk)]
 
@@ -93,10 +93,10 @@ class GraphLoader:
 
 
 def member_indices(counts: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """The indices of the members (nodes or edges) of some groups; group i has the `counts[i]` indices from `first[i]`.
+    """Concatenate the ranges of `counts[i]` indices from `first[i]` on (nodes or edges of the chosen graphs).
 
-    counts = [2, 3] and first = [7, 1] give 7 8 1 2 3: `arange(5)` = 0 1 2 3 4, plus each group's first index less the
-    number of members before the group, 7 - 0 and 1 - 2.
+    counts = [2, 3] and first = [7, 1] give 7 8 1 2 3: `arange(5)` = 0 1 2 3 4, plus each range's first index minus the
+    total length of the ranges before it, 7 - 0 and 1 - 2.
     """
     ends = counts.cumsum()
     indices: np.ndarray = np.arange(ends[-1]) + np.repeat(first - (ends - counts), counts)
@@ -104,7 +104,7 @@ def member_indices(counts: np.ndarray, first: np.ndarray) -> np.ndarray:
 
 
 def silence_csr_beta_warning() -> None:
-    """Trigger torch's warning that CSR tensors are in beta, which comes once per process, and suppress it."""
+    """Trigger and suppress torch's warning that CSR tensors are in beta, which is issued once per process."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.sparse_csr_tensor([0, 0], [], [], (1, 1))

@@ -1,7 +1,7 @@
 """Reads the one-file text format of "How Powerful are Graph Neural Networks?" (Xu et al. 2019).
 
 The first line is the number of graphs.  Then each graph has a line `nodes label`, and each of its nodes a line
-`tag degree neighbor neighbor ...`, with neighbors counted from 0 within the graph.  Attributes may follow them.
+`tag degree neighbor neighbor ...`, with neighbors numbered from 0 within the graph.  Attributes may follow.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from normbench_cli.errors import NormbenchError
 
 
 class Lines:
-    """The lines of a file as whole numbers; it keeps the number of the line just read for error messages."""
+    """The lines of a file as integers; keeps the current line number for error messages."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -24,7 +24,7 @@ class Lines:
         self._lines = iter(read_lines(path))
 
     def next(self, expected: str, min_numbers: int) -> list[int]:
-        """The next line, which must hold at least so many numbers; `expected` says what it is, for messages."""
+        """Return the next line, of at least `min_numbers` numbers; `expected` describes it in error messages."""
         self.number += 1
         line = next(self._lines, None)
         if line is None:
@@ -47,7 +47,7 @@ class Lines:
 
 
 def read_powerful_gnns(path: Path, name: str, degree: bool = False) -> GraphDataset:
-    """The graphs in the file; an error names the line."""
+    """Read the graphs in the file; errors name the line."""
     lines = Lines(path)
     (graphs,) = lines.next("the number of graphs", 1)[:1]
     tags: list[int] = []

@@ -1,9 +1,9 @@
 """Reads a data set in the text format of the TU Dortmund collection: NAME_A.txt and its companions in one folder.
 
-NAME_A.txt                one edge `source, target` a line; nodes are numbered from 1 through the whole set
-NAME_graph_indicator.txt  one line a node: the graph that it belongs to, from 1, ascending
-NAME_graph_labels.txt     one line a graph: its class
-NAME_node_labels.txt      one line a node: its tag, one number or several; optional
+NAME_A.txt                one edge `source, target` per line; nodes are numbered from 1 across the whole set
+NAME_graph_indicator.txt  one line per node: the graph that it belongs to, from 1, ascending
+NAME_graph_labels.txt     one line per graph: its class
+NAME_node_labels.txt      one line per node: its tag, one or several numbers; optional
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Row = tuple[int, ...]
 
 
 def read_tu(folder: Path, name: str, degree: bool = False) -> GraphDataset:
-    """The graphs in `folder`; an error names the file and the line."""
+    """Read the graphs in `folder`; errors name the file and the line."""
     paths = {part: folder / f"{name}_{part}.txt" for part in ("A", "graph_indicator", "graph_labels", "node_labels")}
     owners = [row[0] for row in read_rows(paths["graph_indicator"], 1)]
     labels = [row[0] for row in read_rows(paths["graph_labels"], 1)]
@@ -35,7 +35,7 @@ def read_tu(folder: Path, name: str, degree: bool = False) -> GraphDataset:
 
 
 def read_rows(path: Path, columns: int | None = None) -> list[Row]:
-    """The lines of a file, each as whole numbers separated by commas."""
+    """Read the lines of a file, each of comma-separated integers."""
     rows = []
     for number, line in enumerate(read_lines(path), 1):
         try:
@@ -49,7 +49,7 @@ def read_rows(path: Path, columns: int | None = None) -> list[Row]:
 
 
 def check_edges(path: Path, edges: list[Row], owners: list[int]) -> None:
-    """Every edge joins two nodes of one graph."""
+    """Raise unless every edge joins two nodes of one graph."""
     for line, (source, target) in enumerate(edges, 1):
         for node in (source, target):
             if not 1 <= node <= len(owners):
@@ -60,7 +60,7 @@ def check_edges(path: Path, edges: list[Row], owners: list[int]) -> None:
 
 
 def check_owners(path: Path, owners: list[int], labels_path: Path, graphs: int) -> None:
-    """Nodes are listed graph by graph, from graph 1 on, and every graph has one."""
+    """Raise unless nodes are listed graph by graph, from graph 1 on, and every graph has one."""
     if not owners:
         raise NormbenchError(f"{path} names no node", REMEDY)
     before = 0
@@ -74,7 +74,7 @@ def check_owners(path: Path, owners: list[int], labels_path: Path, graphs: int) 
 
 
 def check_count(path: Path, found: int, expected: int, things: str, other: Path, other_things: str) -> None:
-    """Name the first line that is too many, or the first that is missing."""
+    """Raise an error that names the first surplus line, or the first missing one."""
     if found != expected:
         line = min(found, expected) + 1
         raise line_error(path, line, f"there are {found} {things}, and {other.name} has {expected} {other_things}")

@@ -1,4 +1,4 @@
-"""What both readers of text files share: their messages about a file or line that is wrong."""
+"""Shared by both readers of text files: reading lines, and errors that name the file and the line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REMEDY = "download the data set again, or correct the file"
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a text file, without empty ones at its end."""
+    """The lines of a text file, without trailing empty ones."""
     try:
         return path.read_text(encoding="utf-8").rstrip().splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""What the batches of every image data set share, in memory or streamed from files."""
+"""The base of all batches of images, in memory or streamed from files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Standardize:
 class ImageBatches:
     """Batches of one split: for training if there is a shuffle seed, otherwise for evaluation.
 
-    Training leaves out a last batch of a single image, which has no batch statistics.
+    Training drops a last batch of a single image, which has no batch statistics.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class ImageBatches:
         return self._seed is not None
 
     def _epoch_seed(self, epoch: int) -> int:
-        """Of the order and the augmentation of a training epoch."""
+        """The seed of a training epoch's order and augmentation."""
         assert self._seed is not None
         return derive(self._seed, "epoch", epoch)
 
     def _to_inputs(self, images: Tensor) -> Tensor:
-        """uint8 (N, C, H, W) on the device -> standardized, in the memory format that the model asks for."""
+        """uint8 (N, C, H, W) on the device -> standardized, in the requested memory format."""
         return self._standardize(images).contiguous(memory_format=self._memory_format)

@@ -1,4 +1,4 @@
-"""Reads CelebA's two text files, and says in one line which file or line is wrong."""
+"""Reads CelebA's two text files; errors say in one line which file or line is wrong."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def ensure_files(folder: Path) -> None:
 
 
 def read_partition(path: Path) -> dict[str, int]:
-    """The part of each image, from `name part` a line: 0 is train, 1 validation, 2 test."""
+    """The part of each image, from lines `name part`: 0 is train, 1 validation, 2 test."""
     parts: dict[str, int] = {}
     for number, words in numbered_lines(path):
         if len(words) != 2 or words[1] not in ("0", "1", "2"):
@@ -36,9 +36,9 @@ def read_partition(path: Path) -> dict[str, int]:
 
 
 def read_attributes(path: Path, wanted: list[str]) -> tuple[list[str], dict[str, Tensor]]:
-    """The images' names, and of each wanted attribute bool (images,).
+    """The images' names, and the values of each wanted attribute, bool (images,).
 
-    The file holds the number of images, the attributes' names, then `name value value ...` a line, each 1 or -1.
+    The file holds the number of images, the attributes' names, then lines `name value value ...`, each value 1 or -1.
     """
     lines = numbered_lines(path)
     _, count = next(lines, (1, []))
@@ -64,7 +64,7 @@ def read_attributes(path: Path, wanted: list[str]) -> tuple[list[str], dict[str,
 
 
 def check_names(folder: Path, names: list[str], parts: dict[str, int]) -> None:
-    """Every image of the list has a part, and its file is there."""
+    """Raise unless every listed image has a part and its file exists."""
     if unassigned := [name for name in names if name not in parts]:
         raise NormbenchError(
             f"{folder / PARTITION} does not say the part of {unassigned[0]} ({len(unassigned)} such)", "copy it again"
@@ -78,7 +78,7 @@ def check_names(folder: Path, names: list[str], parts: dict[str, int]) -> None:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The number of every line that is not empty, from 1, and its words."""
+    """The number of every non-empty line, from 1, and its words."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""Splits stored as folders with a folder for each class, as ImageNet's and many others are."""
+"""Splits stored as folders with one subfolder per class, like ImageNet and many others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from normbench_cli.errors import NormbenchError
 
 
 class ClassFolder(Protocol):
-    """What is read of torchvision's ImageFolder."""
+    """The attributes of torchvision's ImageFolder that are used."""
 
     classes: list[str]  # sorted
     samples: list[tuple[str, int]]  # path and class of each file
@@ -26,7 +26,7 @@ class ClassFolder(Protocol):
 def read_splits(
     folders: Sequence[Path], transforms: Sequence[Transform], size: int
 ) -> tuple[list[str], list[ImageFiles]]:
-    """The classes, which must be the same in all splits, and the splits."""
+    """Return the classes, which must be the same in all splits, and the splits."""
     found = [list_images(folder) for folder in folders]
     classes = found[0].classes
     for folder, listing in zip(folders, found, strict=True):
@@ -44,7 +44,7 @@ def read_splits(
 
 
 def list_images(folder: Path) -> ClassFolder:
-    """The files of a split, which must hold at least one image of each class."""
+    """List the files of a split, which must hold at least one image of each class."""
     try:
         if not any(entry.is_dir() for entry in folder.iterdir()):
             raise NormbenchError(f"{folder} has no folder for a class in it", "put the images of each class into one")

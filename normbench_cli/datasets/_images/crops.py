@@ -1,7 +1,7 @@
-"""Crop boxes and flips: random in training, reproducible for an image and a draw; central in evaluation.
+"""Crop boxes and flips: in training random, but determined by image and draw; in evaluation central.
 
 Pure arithmetic: a size is (width, height), a box is (left, top, right, bottom).  `index` is the image's position in its
-split, `draw` the number of its random draw (it differs from epoch to epoch and from seed to seed).
+split, `draw` the number of its random draw (different for each epoch and seed).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from normbench_cli.registry.bounds import Bounds
 
-ImageSize = Annotated[int, Bounds(least=8, most=1024)]  # width and height that networks here are meant for
+ImageSize = Annotated[int, Bounds(least=8, most=1024)]  # width and height that the networks are meant for
 Augment = Literal["none", "flip", "crop_flip"]
 Size = tuple[int, int]
 Box = tuple[int, int, int, int]
@@ -29,7 +29,7 @@ def rng_for(index: int, draw: int, purpose: str) -> random.Random:
 def random_resized_crop_box(size: Size, index: int, draw: int, area: Range, ratio: Range) -> Box:
     """A box with a random fraction of the image's area and a random ratio of width to height.
 
-    If none of ten boxes fits into the image, the largest central one with a permitted ratio is taken.
+    If none of ten boxes fits into the image, the largest central one with a permitted ratio is used.
     """
     width, height = size
     rng = rng_for(index, draw, "crop")
@@ -51,7 +51,7 @@ def random_crop_box(size: Size, width: int, height: int, index: int, draw: int) 
 
 
 def random_flip(index: int, draw: int) -> bool:
-    """Whether to mirror the image: true for one half of all draws."""
+    """Whether to mirror the image: true for half of all draws."""
     return rng_for(index, draw, "flip").random() < 0.5
 
 

@@ -1,6 +1,6 @@
-"""scikit-learn's handwritten digits, which need no download, and their division into training and test.
+"""scikit-learn's handwritten digits, which need no download, and their training and test splits.
 
-Both are read from files: importing scikit-learn takes a second, which is long beside a training on digits.
+Both are read from files: importing scikit-learn takes a second, which is long compared to training on digits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SPLIT = Path(__file__).with_name("digits_split.json")
 
 
 def load_digits_resized(size: int) -> tuple[Tensor, np.ndarray]:
-    """All 1,797 images as pixels in 0-1, float32 (N, 1, size, size), resized from 8x8; and the digit each shows."""
+    """All 1,797 images as pixels in 0-1, float32 (N, 1, size, size), resized from 8x8, and their labels."""
     images, shown = read_digits()
     pixels = torch.from_numpy(images / 16).float().unsqueeze(1)
     if size != 8:
@@ -33,7 +33,7 @@ def load_digits_resized(size: int) -> tuple[Tensor, np.ndarray]:
 
 
 def read_digits() -> tuple[np.ndarray, np.ndarray]:
-    """The images (N, 8, 8) with values from 0 to 16, and the digit each shows: as by scikit-learn's `load_digits`."""
+    """The images (N, 8, 8) with values from 0 to 16, and their labels, as from scikit-learn's `load_digits`."""
     package = find_spec("sklearn")
     file = Path(package.origin if package and package.origin else "").parent / DIGITS
     if not file.exists():  # a version with other folders
@@ -47,7 +47,7 @@ def read_digits() -> tuple[np.ndarray, np.ndarray]:
 
 
 def split_digits() -> tuple[np.ndarray, np.ndarray]:
-    """The indices of 1,437 digits to train and of 360 to test, stratified by class: as by scikit-learn's
-    `train_test_split` with `random_state=0`."""
+    """The indices of 1,437 training and 360 test digits, stratified by class, as from scikit-learn's `train_test_split`
+    with `random_state=0`."""
     split = json.loads(SPLIT.read_text())
     return np.array(split["train"]), np.array(split["test"])

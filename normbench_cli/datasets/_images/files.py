@@ -1,6 +1,6 @@
-"""Images that stay in their files until they are requested, one by one or in whole batches; damaged files.
+"""Images that are read from files on request, one by one or in whole batches; damaged files.
 
-Everything here also runs in worker processes.
+All of this also runs in worker processes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from normbench_cli.errors import NormbenchError, first_sentence
 OnDamage = Literal["skip", "fail"]
 Key = tuple[int, int]  # the index of an image, and the number of its random draw
 Item = tuple[Tensor, Tensor, Tensor]  # an image (uint8), its label, its groups; or a batch of them
-MAX_REPLACEMENTS = 100  # if so many images in a row are unreadable, something else than the images is wrong
+MAX_REPLACEMENTS = 100  # if this many images in a row are unreadable, the problem is not the images
 
 
 class DamagedImage(NormbenchError):
@@ -36,7 +36,7 @@ class DamagedImage(NormbenchError):
 
 
 class ImageFiles(torch.utils.data.Dataset[Item]):
-    """One split: `files[i]` reads an image file and gives the image (uint8, 3 x size x size), its label and its groups.
+    """One split: `files[i]` reads an image file and returns the image (uint8, 3 x size x size), its label and groups.
 
     `files[i, draw]` applies the transform with that random draw: equal keys give equal images in any process.
 
@@ -46,7 +46,7 @@ class ImageFiles(torch.utils.data.Dataset[Item]):
     def __init__(
         self, folder: Path, names: Sequence[str], labels: Tensor, groups: Tensor | None, size: int, transform: Transform
     ) -> None:
-        # one block of bytes, which workers share: a list of a million strings would be copied into each of them
+        # one block of bytes, which workers share: a list of a million strings would be copied into each worker
         self._names = np.array([os.fsencode(name) for name in names], dtype=np.bytes_)
         self._folder = str(folder)
         self._transform = transform
@@ -64,7 +64,7 @@ class ImageFiles(torch.utils.data.Dataset[Item]):
         return pixels, self.labels[index], self.groups[index]
 
     def part(self, chosen: Tensor, like: ImageFiles | None = None) -> ImageFiles:
-        """The files with these indices.  like: a split whose size and transform they get."""
+        """The files with these indices.  like: a split whose size and transform to use."""
         part, source = copy(self), like or self
         part._names, part.labels, part.groups = self._names[chosen.numpy()], self.labels[chosen], self.groups[chosen]
         part.size, part._transform = source.size, source._transform
@@ -77,7 +77,7 @@ class ImageFiles(torch.utils.data.Dataset[Item]):
 def decode_image(path: str) -> Image.Image:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about malformed metadata, which is not part of the picture
+            warnings.simplefilter("ignore")  # about malformed metadata, which does not affect the picture
             with Image.open(path) as file:
                 return file.convert("RGB")
     except MemoryError:
@@ -93,10 +93,10 @@ def decoding_problem(error: Exception) -> str:
 
 
 class BatchReader(torch.utils.data.Dataset[tuple[Item | None, dict[str, str]]]):
-    """Whole batches of a split: `reader[keys]` is a batch of the readable images, and the unreadable files with why.
+    """Whole batches of a split: `reader[keys]` is a batch of the readable images, and the damaged files with reasons.
 
     min_images: how many images a batch needs.  If damage leaves fewer, the images that follow in the split replace the
-    damaged ones, so every training step takes place, with batch statistics, equally for any number of workers.
+    damaged ones, so that no training step is skipped or lacks batch statistics, for any number of workers.
     """
 
     def __init__(self, split: ImageFiles, min_images: int) -> None:
@@ -124,7 +124,7 @@ class BatchReader(torch.utils.data.Dataset[tuple[Item | None, dict[str, str]]]):
         return (images, labels, groups), damaged
 
     def _replacements(self, keys: list[Key]) -> Iterator[Key]:
-        """The images that follow the last one of a batch and are not in it."""
+        """Yield the images that follow the last one of a batch and are not in it."""
         used = {index for index, _ in keys}
         last, draw = keys[-1]
         count = len(self._split)

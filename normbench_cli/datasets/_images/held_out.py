@@ -7,9 +7,9 @@ from torch import Tensor
 
 
 def held_out(labels: Tensor, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
-    """The indices to train with and those held out, each in order.
+    """Return the indices kept for training and those held out, each sorted.
 
-    Every class gives this fraction of its examples, rounded; the seed decides which.
+    This fraction of every class is held out, rounded to whole examples; the seed determines which.
     """
     order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(seed))
     shown = labels[order]

@@ -18,7 +18,7 @@ PAD = 4  # pixels on each side, and so the largest shift
 
 @dataclass(frozen=True)
 class Split:
-    """Images with their labels, and which of the data set's groups each belongs to."""
+    """Images with their labels and the groups that each belongs to."""
 
     images: Tensor  # uint8 (N, C, H, W)
     labels: Tensor  # int64 (N,)
@@ -36,7 +36,7 @@ class InMemoryImages:
     """An image data set held in memory.
 
     mean, std: of each channel, for pixels in 0-1.
-    augment: what training does to an image: nothing, mirror every second one, or also shift it by up to four pixels.
+    augment: training augmentation: none, random mirroring, or also random shifts of up to four pixels.
     """
 
     train: Split
@@ -45,12 +45,12 @@ class InMemoryImages:
     mean: tuple[float, ...]
     std: tuple[float, ...]
     group_names: tuple[str, ...] = ()
-    validation: Split | None = None  # only for choosing an epoch
+    validation: Split | None = None  # only for selecting an epoch
     augment: Augment = "none"
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one input: channels, height, width."""
+        """Shape of one input: channels, height, width."""
         return tuple(self.train.images.shape[1:])
 
     @property
@@ -58,7 +58,7 @@ class InMemoryImages:
         return self.shape[0]
 
     def hold_out(self, fraction: float, seed: int) -> InMemoryImages:
-        """With a part of the training set as validation set.  Mean and std stay those of both together."""
+        """The data set with a part of the training set as validation set.  Mean and std stay those of both together."""
         kept, held = held_out(self.train.labels, fraction, seed)
         return replace(self, train=self.train.part(kept), validation=self.train.part(held))
 
@@ -73,13 +73,13 @@ class InMemoryImages:
         workers: int = 0,
         pin_memory: bool = True,
     ) -> InMemoryBatches:
-        """Batches of a split, shuffled and augmented if there is a seed.  Nothing is read and nothing copied, so that
-        neither workers nor pinned memory are used."""
+        """Batches of a split, shuffled and augmented if there is a seed.  Nothing is read or copied, so workers and
+        pinned memory are not used."""
         return InMemoryBatches(self, split, batch_size, device, shuffle_seed, channels_last)
 
 
 class InMemoryBatches(ImageBatches):
-    """Batches of a split that lives on the device."""
+    """Batches of a split that is kept on the device."""
 
     def __init__(
         self,
@@ -97,11 +97,11 @@ class InMemoryBatches(ImageBatches):
         self._augment: Augment = data.augment if self._training else "none"
         self._height, self._width = split.images.shape[2:]
         pad = PAD if self._augment == "crop_flip" else 0
-        # (N, H, W, C): the channels of a pixel are gathered together
+        # (N, H, W, C), so that the channels of a pixel are gathered together
         self._images = F.pad(split.images, (pad, pad, pad, pad)).permute(0, 2, 3, 1).contiguous().to(device)
 
     def epoch(self, number: int = 0, first: int = 0) -> Iterator[ImageBatch]:
-        """The batches of an epoch, from the one with the index `first` on."""
+        """Yield the batches of an epoch, from index `first` on."""
         order, moves = self._draw_order_and_moves(number)
         for start in range(first * self.batch_size, self.examples, self.batch_size):
             stop = min(start + self.batch_size, self.examples)
@@ -111,8 +111,8 @@ class InMemoryBatches(ImageBatches):
             yield ImageBatch(self._to_inputs(images.permute(0, 3, 1, 2)), self._labels[chosen], groups)
 
     def _draw_order_and_moves(self, epoch: int) -> tuple[Tensor | None, Tensor | None]:
-        """The order of a training epoch (N,), and for each image in it its moves (N, 3): the offset down and right
-        into the padded image, and 1 for mirroring."""
+        """Draw the order of a training epoch (N,), and for each image in it its moves (N, 3): the offsets down and
+        right into the padded image, and 1 for mirroring."""
         if not self._training:
             return None, None
         generator = torch.Generator().manual_seed(self._epoch_seed(epoch))
@@ -125,7 +125,7 @@ class InMemoryBatches(ImageBatches):
         return order, torch.cat([shifts, mirrors], 1).to(self._device)
 
     def _gather(self, chosen: Tensor | slice, moves: Tensor | None) -> Tensor:
-        """The chosen images (N, H, W, C), each moved in its own way, by one gather.
+        """Gather the chosen images (N, H, W, C), each with its own moves, in one operation.
 
         Output row r is padded row down + r; output column c is padded column right + c, or right + width - 1 - c in a
         mirrored image.  At width 3 and right = 2, the columns 2 3 4 are read, or 4 3 2.

@@ -18,7 +18,7 @@ from normbench_cli.datasets._images.held_out import held_out
 from normbench_cli.device import pins_memory
 from normbench_cli.errors import NormbenchError
 
-MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet, usual for all photographs
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet, customary for all photographs
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class StreamedImages:
     """An image data set whose splits are read one image at a time.
 
     mean, std: of each channel, for pixels in 0-1.
-    shuffle: False keeps the order of the files in every epoch, as some reference code does.
+    shuffle: False trains in the order of the files in every epoch, as some reference code does.
     """
 
     train: ImageFiles
     test: ImageFiles
     classes: int
-    validation: ImageFiles | None = None  # only for choosing an epoch
+    validation: ImageFiles | None = None  # only for selecting an epoch
     mean: tuple[float, ...] = MEAN
     std: tuple[float, ...] = STD
     group_names: tuple[str, ...] = ()
@@ -42,11 +42,11 @@ class StreamedImages:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one input: channels, height, width."""
+        """Shape of one input: channels, height, width."""
         return self.channels, self.train.size, self.train.size
 
     def hold_out(self, fraction: float, seed: int) -> StreamedImages:
-        """With a part of the training set as validation set, which is transformed as the test set is."""
+        """The data set with a part of the training set as validation set, transformed like the test set."""
         kept, held = held_out(self.train.labels, fraction, seed)
         return replace(self, train=self.train.part(kept), validation=self.train.part(held, like=self.test))
 
@@ -66,7 +66,7 @@ class StreamedImages:
 
 
 class BatchKeys(Sampler[list[Key]]):
-    """The keys of an epoch's batches, in order.  They are replaced before each epoch, so that the workers persist."""
+    """The keys of an epoch's batches, in order.  They are replaced before each epoch, so that workers can persist."""
 
     def __init__(self, batch_size: int) -> None:
         self._batch_size = batch_size
@@ -84,9 +84,9 @@ class BatchKeys(Sampler[list[Key]]):
 class StreamedBatches(ImageBatches):
     """Batches of a split of image files.
 
-    An unreadable file is left out of its batch and listed in `damaged` with the reason, or is an error, as the data
-    set's `on_damage` says.  A training batch keeps at least two images (see `BatchReader`); an evaluation batch without
-    a readable image is skipped.
+    Depending on the data set's `on_damage`, an unreadable file is dropped from its batch and listed in `damaged` with
+    the reason, or raises an error.  A training batch keeps at least two images (see `BatchReader`); an evaluation batch
+    without a readable image is skipped.
     """
 
     def __init__(
@@ -116,11 +116,11 @@ class StreamedBatches(ImageBatches):
                 num_workers=workers,
                 persistent_workers=workers > 0,
                 pin_memory=self._pinned,
-                generator=torch.Generator(),  # the loader draws a number now and then, not from training's generator
+                generator=torch.Generator(),  # the loader draws numbers, and must not use training's generator
             )
 
     def epoch(self, number: int = 0, first: int = 0) -> Iterator[ImageBatch]:
-        """The batches of an epoch, from the one with the index `first` on."""
+        """Yield the batches of an epoch, from index `first` on."""
         order, draw = list(range(self._split_size)), number
         if self._training:
             draw = self._epoch_seed(number)
@@ -157,7 +157,7 @@ class StreamedBatches(ImageBatches):
             raise NormbenchError(what, "use fewer --workers, or give the system more shared memory") from error
 
     def _record_damage(self, damaged: dict[str, str]) -> None:
-        """Remember the files that were left out, or stop at the first."""
+        """Remember the files that were skipped, or raise an error for the first."""
         for path, why in damaged.items():
             if self._on_damage == "fail":
                 raise DamagedImage(path, why)
@@ -167,7 +167,7 @@ class StreamedBatches(ImageBatches):
 @contextmanager
 def silence_loader_warnings() -> Iterator[None]:
     """Suppress the loader's warnings about more workers than cores, since the user chose the number, and about forking
-    a process with threads: torch's threads are idle then and hold no lock that a worker needs."""
+    a process with threads: torch's threads are idle at that point and hold no lock that a worker needs."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "This DataLoader will create", UserWarning)
         warnings.simplefilter("ignore", DeprecationWarning)

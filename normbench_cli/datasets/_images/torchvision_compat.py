@@ -1,4 +1,4 @@
-"""Imports torchvision even if its compiled operators do not fit the installed torch."""
+"""Imports torchvision even if its compiled operators do not match the installed torch."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from types import ModuleType
 import torch
 
 MISSING = "operator torchvision::nms does not exist"
-OPERATORS = ("nms", "qnms")  # torchvision's Python part registers fake implementations of them when it is imported
+OPERATORS = ("nms", "qnms")  # torchvision's Python code registers fake implementations of them on import
 
 _declared: list[torch.library.Library] = []  # the declarations live as long as these objects
 
 
 def import_torchvision() -> ModuleType:
-    """The module torchvision.
+    """Return the module torchvision.
 
-    A torchvision built for another torch (CUDA beside a CPU torch, say) finds none of its compiled operators, and its
-    import fails because it refers to them.  Its models, data sets and transforms need none of them, so the operators
-    are declared without an implementation and the import is repeated.  Any other error is passed on.
+    A torchvision built for another torch (e.g. for CUDA, with a CPU torch) finds none of its compiled operators, and
+    its import fails because it refers to them.  Its models, data sets and transforms need none of them, so they are
+    declared without an implementation and the import is retried.  Other errors propagate.
     """
     try:
         return importlib.import_module("torchvision")

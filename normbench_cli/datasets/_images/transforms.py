@@ -1,4 +1,4 @@
-"""From a decoded photograph to what a network sees: POP-Norm's protocol for ImageNet, and the usual one."""
+"""Transforms from a decoded photograph to a network's input: POP-Norm's protocol for ImageNet, and the usual one."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from normbench_cli.datasets._images.crops import (
 Transform = Callable[[Image.Image, int, int], Image.Image]  # (image, its index, draw) -> image of the requested size
 Crop = Literal["popnorm", "resized"]
 
-RESIZE_RATIO = 256 / 224  # sides of an image before and after cropping
+RESIZE_RATIO = 256 / 224  # side of an image before cropping to after
 AREA, RATIO = (0.08, 1.0), (3 / 4, 4 / 3)  # of the usual random crop
 BILINEAR = Image.Resampling.BILINEAR
 
 
 def training_transform(crop: Crop, size: int, augment: Augment) -> Transform:
-    """augment: none is the evaluation transform, flip adds random mirroring, crop_flip also random crops."""
+    """augment: none is the evaluation transform; flip adds random mirroring; crop_flip also crops at random."""
     return partial(popnorm_crop if crop == "popnorm" else resized_crop, size=size, augment=augment)
 
 
@@ -45,7 +45,7 @@ def popnorm_crop(image: Image.Image, index: int, draw: int, *, size: int, augmen
 
 
 def resized_crop(image: Image.Image, index: int, draw: int, *, size: int, augment: Augment) -> Image.Image:
-    """Resize a random 0.08 to 1 of the area; in evaluation resize the shorter side to 256 and crop the center."""
+    """Resize a random crop of 0.08 to 1 of the area; in evaluation resize the shorter side to 256, crop the center."""
     if augment == "crop_flip":
         box = random_resized_crop_box(image.size, index, draw, AREA, RATIO)
         image = image.crop(box).resize((size, size), BILINEAR)

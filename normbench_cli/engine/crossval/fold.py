@@ -1,4 +1,4 @@
-"""One fold of a cross-validation, and the plan by which all of them are trained."""
+"""One fold of a cross-validation, and the plan for training all of them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ NO_GRAPHS = torch.empty(0, dtype=torch.int64)
 
 @dataclass(frozen=True)
 class FoldPlan:
-    """How every fold is trained.  The learning rate changes once an epoch.
+    """How every fold is trained.  The learning rate changes once per epoch.
 
-    fold: the only one that is trained; None for all.  split_seed: of the folds, if it is not the seed.
+    fold: the only fold to train; None for all.  split_seed: seed of the folds; None: `seed`.
     hold_out, score_test: see `split.parts_of`.
     """
 
@@ -44,7 +44,7 @@ class FoldPlan:
 
     @property
     def curves(self) -> tuple[str, ...]:
-        """What has a value an epoch."""
+        """Names of the per-epoch metrics."""
         return CURVES if self.hold_out is not None or self.scores_all else curves_of("train")
 
     def parts(self, labels: Tensor) -> list[Parts]:
@@ -57,7 +57,7 @@ class FoldPlan:
         ]
 
     def steps_per_epoch(self, examples: int) -> int:
-        """How many batches `train.shuffled_batches` makes of so many examples."""
+        """How many batches `train.shuffled_batches` makes of `examples` indices."""
         batches = -(-examples // self.batch_size)
         leftover = examples - (batches - 1) * self.batch_size
         return batches - 1 if batches > 1 and leftover == 1 else batches
@@ -65,7 +65,7 @@ class FoldPlan:
 
 @dataclass(kw_only=True)
 class Fold(Learner):
-    """One fold: what trains, on which examples, and what came of it.
+    """One fold: its learner, its examples and its results.
 
     `sums` and `done` are written in place by the process that trains the fold and read by its parent.
     """
@@ -73,10 +73,10 @@ class Fold(Learner):
     number: int
     train: Tensor  # indices of the examples, on the CPU
     validation: Tensor  # may be empty
-    sums: Tensor  # (epochs, scored splits, 2): losses and correct answers, summed over the examples of the split
+    sums: Tensor  # (epochs, scored splits, 2): losses and correct predictions, summed over the split's examples
     test: Tensor = field(default_factory=NO_GRAPHS.clone)  # scored once, at the end
     done: Tensor = field(default_factory=lambda: torch.zeros(2, dtype=torch.int64))  # epochs, steps
-    layer_metrics: dict[str, float] = field(default_factory=dict)  # of solvers, phi and the test, once it is trained
+    layer_metrics: dict[str, float] = field(default_factory=dict)  # of solvers, phi and the test, after training
     peak_memory: int = 0
 
     @property
@@ -93,8 +93,8 @@ class Fold(Learner):
         return int(self.done[1])
 
     def curves(self) -> dict[str, list[float]]:
-        """Mean loss and accuracy by epoch, in eval mode.  In float32, as they are recorded, so that statistics over
-        recorded folds equal those over folds that were just trained."""
+        """Mean loss and accuracy per epoch, in eval mode.  Rounded to float32, as when recorded, so that statistics
+        over recorded folds equal those over folds that were just trained."""
         sizes = torch.tensor([len(split) for split in self.scored], dtype=torch.float64).view(1, -1, 1)
         means = (self.sums[: self.epochs_done].cpu().double() / sizes).float()
         return dict(zip(CURVES, means.flatten(1).T.tolist(), strict=False))  # validation comes last
@@ -106,8 +106,8 @@ def make_folds(
     data: FoldData,
     plan: FoldPlan,
 ) -> list[Fold]:
-    """All folds, untrained.  Initial weights are drawn for all of them in order after the seed is set once, so those of
-    a fold do not depend on which folds are left to train."""
+    """Make all folds, untrained.  The seed is set once and initial weights are drawn for all folds in order, so a
+    fold's weights do not depend on which folds are left to train."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(plan.seed)
         models = [make_model().to(data.device) for _ in range(plan.folds)]

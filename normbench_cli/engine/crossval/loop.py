@@ -1,4 +1,4 @@
-"""Cross-validation as a generator of events: the folds that are left are trained, and all of them summarized."""
+"""Cross-validation as a generator of events: train the remaining folds and summarize all of them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def cross_validate(
 ) -> Iterator[Progress | Record]:
     """Train and score every fold of the plan that is not among the finished ones.
 
-    Yields `Progress` now and then; for each fold, when it ends, a record with its curves as series
-    (`validation/accuracy@fold3`); then a record for each epoch with the means over folds; and at last a record of the
+    Yields `Progress` periodically; for each finished fold, a record with its curves as series
+    (`validation/accuracy@fold3`); then a record for each epoch with the means over folds; and finally a record of the
     whole run.
     """
     done: dict[int, Curves] = dict(finished or {})
@@ -54,7 +54,7 @@ def cross_validate(
 
 
 def record_of(fold: Fold) -> Record:
-    """A trained fold.  Its series have a value an epoch, so the `step` of this record counts epochs."""
+    """The record of a trained fold.  Its series have one value per epoch, so its `step` counts epochs."""
     curves = {fold_metric(name, fold.number): values for name, values in fold.curves().items()}
     metrics = {name: values[-1] for name, values in curves.items()}
     metrics |= {fold_metric(name, fold.number): value for name, value in fold.layer_metrics.items()}
@@ -62,7 +62,7 @@ def record_of(fold: Fold) -> Record:
 
 
 def progress_of(folds: list[Fold], plan: FoldPlan, seconds: float) -> Progress:
-    """How far all folds are together, and the scores of the fold in training that is farthest."""
+    """The total progress of all folds, and the scores of the most advanced fold still in training."""
     epochs = sum(fold.epochs_done for fold in folds)
     steps = sum(fold.steps for fold in folds)
     examples = sum(fold.epochs_done * len(fold.train) for fold in folds)

@@ -1,9 +1,9 @@
-"""Training all folds: side by side, each in a process of its own on one core, or one after the other in a thread.
+"""Training all folds: in parallel, each in its own process on one core, or one after the other in a thread.
 
-Graphs are small, so one training cannot keep two cores busy; two trainings can if they do not share an interpreter.
-Processes are forked, which shares the data and needs no second start.  Where forking is not possible (an accelerator,
-another system) the folds are trained in a thread, so that the caller can still report progress.  Both ways give the
-same bits.
+Graphs are small, so one training run cannot keep two cores busy; two can if they do not share an interpreter.
+Processes are forked, which shares the data and avoids startup time.  Where forking is not possible (an accelerator,
+another system) the folds are trained in a thread, so that the caller can still report progress.  Both ways give
+bit-identical results.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ PROGRESS_INTERVAL = 0.5  # seconds
 
 
 def train_folds(folds: list[Fold], data: FoldData, plan: FoldPlan) -> Iterator[Fold | None]:
-    """Each fold as soon as it is trained, and None when no fold has ended for a while.
+    """Yield each fold as soon as it is trained, and None when no fold has finished for a while.
 
-    Every training has ended when this generator ends, also if the caller closes it early.
+    All training has stopped when this generator ends, even if the caller closes it early.
     """
     workers = min(torch.get_num_threads(), len(folds))
     tune_malloc()
@@ -52,7 +52,7 @@ def train_folds(folds: list[Fold], data: FoldData, plan: FoldPlan) -> Iterator[F
 
 
 def train_in_thread(folds: list[Fold], data: FoldData, plan: FoldPlan) -> Iterator[Fold | None]:
-    """One fold after the other."""
+    """Train one fold after the other."""
     stop = threading.Event()
     scoring = scoring_batches(data) if plan.scores_all else []
     pool = ThreadPoolExecutor(1, "fold")
@@ -61,7 +61,7 @@ def train_in_thread(folds: list[Fold], data: FoldData, plan: FoldPlan) -> Iterat
             future = pool.submit(train_fold, fold, data, scoring, plan, lambda: not stop.is_set())
             while not wait([future], PROGRESS_INTERVAL, FIRST_COMPLETED).done:
                 yield None
-            future.result()  # raises what ended the training
+            future.result()  # raises the error that ended training
             yield fold
     finally:
         stop.set()
@@ -69,11 +69,11 @@ def train_in_thread(folds: list[Fold], data: FoldData, plan: FoldPlan) -> Iterat
 
 
 def train_in_processes(folds: list[Fold], data: FoldData, plan: FoldPlan, workers: int) -> Iterator[Fold | None]:
-    """So many folds at a time, each in a forked process."""
+    """Train `workers` folds at a time, each in a forked process."""
     scoring = scoring_batches(data) if plan.scores_all else []
     waiting = list(folds)
     running: dict[Connection, tuple[ForkProcess, Fold]] = {}
-    for fold in folds:  # what a process writes here is seen by this one: scores and progress
+    for fold in folds:  # so that this process sees the worker's scores and progress
         fold.sums.share_memory_()
         fold.done.share_memory_()
     compile_before_fork(folds[0].model, folds[0].train, data, plan)
@@ -95,18 +95,18 @@ def train_in_processes(folds: list[Fold], data: FoldData, plan: FoldPlan, worker
                 yield None
     finally:
         for process, _ in running.values():
-            process.kill()  # a process that has just begun handles no signal yet
+            process.kill()  # a process that has just started handles no signals yet
             process.join()
 
 
 def start_worker(
     fold: Fold, data: FoldData, scoring: Sequence[ScoringBatch], plan: FoldPlan
 ) -> tuple[Connection, ForkProcess]:
-    """A process that trains the fold, and the connection by which its result comes."""
+    """Start a process that trains the fold; return it with the connection that receives its result."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=worker_main, args=(sender, fold, data, scoring, plan, os.getpid()), daemon=True)
-    with warnings.catch_warnings():  # Python warns of forking beside threads; torch's are idle and hold no lock
+    with warnings.catch_warnings():  # Python warns of forking with threads; torch's are idle and hold no lock
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     sender.close()
@@ -116,9 +116,9 @@ def start_worker(
 def worker_main(
     sender: Connection, fold: Fold, data: FoldData, scoring: Sequence[ScoringBatch], plan: FoldPlan, parent: int
 ) -> None:
-    """Train the fold and send its result, or the error that ended it.
+    """Train the fold and send its result, or the error that stopped it.
 
-    Exits within an epoch of its parent's death: a parent that is killed by SIGKILL cannot terminate its children.
+    Exits within an epoch of its parent's death: a parent killed by SIGKILL cannot terminate its children.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -129,12 +129,12 @@ def worker_main(
             sender.send((fold.layer_metrics, fold.peak_memory))
     except (Diverged, NormbenchError) as error:
         sender.send(error)
-    except Exception as error:  # any fault must reach the parent, also one that cannot be pickled
+    except Exception as error:  # any error must reach the parent, even one that cannot be pickled
         sender.send(RuntimeError(f"fold {fold.number}: {type(error).__name__}: {error}"))
 
 
 def receive_result(fold: Fold, receiver: Connection) -> None:
-    """Take over what `worker_main` sent, or raise it if it is an error."""
+    """Store the result that `worker_main` sent, or raise it if it is an error."""
     try:
         result = receiver.recv()
     except EOFError:
@@ -148,7 +148,7 @@ def receive_result(fold: Fold, receiver: Connection) -> None:
 
 def compile_before_fork(model: nn.Module, train: torch.Tensor, data: FoldData, plan: FoldPlan) -> None:
     """Train a copy of the model for one step, on one thread as the workers will, so that each kernel is compiled once
-    here instead of once in each worker: those of a first step, and by `compile_ahead` those of later ones."""
+    here instead of once per worker: those of the first step, and through `compile_ahead` those of later ones."""
     model = copy.deepcopy(model).train()
     for module in model.modules():
         if isinstance(module, CompilesAhead):

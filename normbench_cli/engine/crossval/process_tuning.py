@@ -1,19 +1,19 @@
-"""What cross-validation changes for a whole process, here and in the workers that it forks.
+"""Process-wide settings of cross-validation, for this process and the workers that it forks.
 
-All of it is about speed and about waiting; no number depends on it.
+They affect speed and prevent deadlocks; no result depends on them.
 
 malloc.  Each step allocates and frees the same activations, some of them megabytes large.  glibc serves blocks above a
-threshold (128 KiB at first) by mmap and gives them back to the system when they are freed, so every step pays for the
-page faults anew.  When a program frees such a block, glibc raises the threshold to its size, up to 32 MiB, and its trim
-threshold, above which free memory at the end of the heap goes back to the system, to twice that.  `tune_malloc` frees
-one block of nearly 32 MiB, and both are at their largest.  The thresholds are deliberately not set by mallopt: that
-would switch glibc's own adjustment off for the rest of the process, the trim threshold included.
+threshold (128 KiB at first) by mmap and returns them to the system when they are freed, so every step pays for the
+page faults again.  When a program frees such a block, glibc raises the threshold to its size, up to 32 MiB, and its
+trim threshold, above which free memory at the end of the heap is returned to the system, to twice that.  `tune_malloc`
+frees one block of nearly 32 MiB, which raises both to their maximum.  The thresholds are deliberately not set by
+mallopt: that would disable glibc's own adjustment for the rest of the process, including that of the trim threshold.
 
-Threads.  A worker computes on one thread, as there are as many workers as the parent had threads.  The kernels for the
-workers are compiled on one thread too (`threads(1)`): a kernel is compiled for a number of threads.
+Threads.  Each worker uses one thread, as there are as many workers as the parent had threads.  The kernels for the
+workers are compiled with one thread too (`threads(1)`): a kernel is compiled for a fixed number of threads.
 
-Compile workers.  inductor compiles in helper processes of its own, which a forked worker does not have and would wait
-for.  That is settled where inductor is called, in `norms/_compile.py`: in a process that has a parent it uses none.
+Compile workers.  inductor compiles in helper processes, which a forked worker does not have and would wait for.
+`norms/_compile.py`, where inductor is called, disables them in a process that has a parent.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ LARGEST_TAUGHT = 31 * 2**20  # bytes; glibc adjusts its thresholds by blocks bel
 
 
 def tune_malloc() -> None:
-    """Let glibc keep the memory of freed activations for the next step.  Has no effect on other allocators."""
+    """Make glibc keep the memory of freed activations for the next step.  Has no effect on other allocators."""
     torch.empty(LARGEST_TAUGHT, dtype=torch.uint8)
 
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """torch computes on so many threads in the block, and on as many as before after it."""
+    """Set torch's number of threads within the block, and restore it afterwards."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:

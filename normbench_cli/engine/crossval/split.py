@@ -1,4 +1,4 @@
-"""Which fold each example belongs to, and what becomes of the examples of a fold."""
+"""Which fold each example belongs to, and how a fold's examples are used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HoldOut = Callable[[Tensor, int], tuple[Tensor, Tensor]]  # labels, seed -> thos
 
 
 class Parts(NamedTuple):
-    """Indices of examples: those that train, those that are scored after every epoch, those scored once at the end."""
+    """Indices of examples: for training, scored after every epoch (validation), scored once at the end (test)."""
 
     train: Tensor
     validation: Tensor
@@ -23,7 +23,7 @@ class Parts(NamedTuple):
 
 
 def assign_folds(labels: Tensor, folds: int, seed: int) -> Tensor:
-    """The fold of each example (N,): scikit-learn's stratified folds, shuffled."""
+    """Return the fold of each example (N,): scikit-learn's stratified folds, shuffled."""
     smallest = int(torch.bincount(labels).min())
     if not 2 <= folds <= smallest:
         raise UsageError(
@@ -44,8 +44,8 @@ def parts_of(
     """The examples of one fold.
 
     A plain cross-validation trains on the other folds and scores its own examples after every epoch, as validation.
-    Otherwise the fold's own examples are its test: scored once at the end, or never, and then no part has them.  With
-    `hold_out`, a part of the other folds is held out for validation.
+    Otherwise the fold's own examples are its test set, scored once at the end, or they are unused if they are never
+    scored.  With `hold_out`, a part of the other folds is held out for validation.
     """
     own, others, nothing = (assigned == fold).nonzero()[:, 0], (assigned != fold).nonzero()[:, 0], assigned[:0]
     if hold_out is None and score_test == "epoch":

@@ -1,11 +1,11 @@
-"""Statistics over the folds: curves averaged, and the accuracy at three choices of the epoch.
+"""Statistics over the folds: mean curves, and the accuracy at three choices of the epoch.
 
     curve_best      A: the epoch in which the mean over folds is highest, the same for all folds
     best_per_fold   B: the best epoch of each fold
     last            C: the last epoch
 
-A and B choose by the score that they report, so they are optimistic.  Standard deviations are over folds: `sd0` divides
-by the number of folds (as the code of the papers does), `sd1` by one less.
+A and B select by the score that they report, so they are optimistic.  Standard deviations are over folds: `sd0` divides
+by the number of folds (as the papers' code does), `sd1` by one less.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ TEST = "test/accuracy"  # of the fold's own graphs, scored once
 
 
 def curves_of(*splits: str) -> tuple[str, ...]:
-    """What has a value an epoch, where these splits are scored."""
+    """Names of the per-epoch metrics if these splits are scored."""
     return tuple(f"{split}/{name}" for split in splits for name in ("loss", "accuracy"))
 
 
 CURVES = curves_of(*SPLITS)
 FOLD_METRIC = re.compile(r"(.+)@fold(\d+)")
-Curves = Mapping[str, Sequence[float]]  # for each of CURVES a value an epoch; for a metric of layers one value
+Curves = Mapping[str, Sequence[float]]  # for each of CURVES one value per epoch; for a metric of layers a single value
 
-# Metrics of layers are averaged over the folds, but for these.
+# Metrics of layers are averaged over the folds, except for these.
 EXTREMES: dict[str, Callable[[list[float]], float]] = {
     "solver/iterations_max": max,
     "solver/residual": max,
@@ -39,7 +39,7 @@ EXTREMES: dict[str, Callable[[list[float]], float]] = {
 
 
 def mean_curves(folds: Sequence[Curves]) -> list[dict[str, float]]:
-    """For each epoch the mean over folds of each curve, and the standard deviations of accuracy."""
+    """For each epoch, the mean over folds of each curve and the standard deviations of accuracy."""
     epochs = []
     for epoch in range(len(folds[0][CURVES[0]])):
         metrics = {name: fmean(fold[name][epoch] for fold in folds) for name in CURVES if name in folds[0]}
@@ -50,7 +50,7 @@ def mean_curves(folds: Sequence[Curves]) -> list[dict[str, float]]:
 
 
 def splits_of(folds: Sequence[Curves]) -> list[str]:
-    """The splits that were scored after every epoch."""
+    """Splits that were scored after every epoch."""
     return [split for split in SPLITS if f"{split}/accuracy" in folds[0]]
 
 
@@ -62,7 +62,7 @@ def summary(folds: Sequence[Curves]) -> dict[str, float]:
     for split in splits_of(folds):
         name = f"{split}/accuracy"
         curves = [fold[name] for fold in folds]
-        means = [round(fmean(values), 6) for values in zip(*curves, strict=True)]  # so that equal ones are equal
+        means = [round(fmean(values), 6) for values in zip(*curves, strict=True)]  # so that ties compare equal
         best = means.index(max(means))
         chosen = {
             "@curve_best": [curve[best] for curve in curves],
@@ -77,7 +77,7 @@ def summary(folds: Sequence[Curves]) -> dict[str, float]:
 
 
 def standard_deviations(name: str, condition: str, values: Sequence[float]) -> dict[str, float]:
-    """Over the folds; a single one has none."""
+    """Both standard deviations over the folds; empty for a single fold."""
     if len(values) < 2:
         return {}
     sd0 = pstdev(values)
@@ -86,7 +86,7 @@ def standard_deviations(name: str, condition: str, values: Sequence[float]) -> d
 
 
 def layer_metrics(folds: Sequence[Curves]) -> dict[str, float]:
-    """Of solvers, phi and the test, over all folds: means of means, the largest of maxima, the smallest of minima."""
+    """Metrics of solvers, phi and the test over all folds: means of means, maxima of maxima, minima of minima."""
     values: dict[str, list[float]] = {}
     for fold in folds:
         for name in fold.keys() - set(CURVES):
@@ -105,10 +105,10 @@ def finished_folds(
     metrics: Mapping[str, float] | None = None,
     curves: Sequence[str] = CURVES,
 ) -> dict[int, Curves]:
-    """The folds of which every curve is recorded in full, from the recorded series by name.  The metrics of a fold's
-    layers are one value each; they are taken over as curves of one value.
+    """Return the folds whose curves are all recorded in full, from the recorded series by name.  Metrics of a fold's
+    layers become curves of a single value.
 
-    curves: what a fold has."""
+    curves: names of the curves of a fold."""
     folds: dict[int, dict[str, Sequence[float]]] = {}
     for full, values in series.items():
         if (match := FOLD_METRIC.fullmatch(full)) and match[1] in CURVES and len(values) == epochs:

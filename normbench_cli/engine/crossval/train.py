@@ -1,8 +1,8 @@
 """Training of one fold: the model learns from the other folds' graphs and is scored on all graphs after each epoch.
 
 The step, the learning rate and the scoring pass are those of the main loop (`engine/step.py`, `engine/evaluate.py`).
-Three things differ on purpose: the learning rate changes once an epoch, batches are put together from graphs that lie
-on the device, and the loss of a split is one sum over all its examples.
+Three things differ on purpose: the learning rate changes once per epoch, batches are assembled from graphs on the
+device, and the loss of a split is one sum over all its examples.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from normbench_cli.measure.solver import phi_metrics, solver_metrics
 from normbench_cli.norms.protocols import has_generator
 from normbench_cli.seeds import derive
 
-SCORING_NODES = 4096  # in a batch that is scored: what they need stays in the cache of a processor
-SCORING_GRAPHS = 128  # the same where only some graphs are scored
+SCORING_NODES = 4096  # per scored batch: its data stay in the processor's cache
+SCORING_GRAPHS = 128  # per scored batch where only some graphs are scored
 
 
 class ScoringBatch(NamedTuple):
-    """Some of the graphs that are scored after each epoch."""
+    """A batch of the graphs that are scored after each epoch."""
 
     inputs: Inputs
     labels: Tensor
@@ -38,12 +38,12 @@ class ScoringBatch(NamedTuple):
 
 
 def scoring_batches(data: FoldData) -> list[ScoringBatch]:
-    """All graphs in order.  Made once for all folds and epochs."""
+    """Batches of all graphs in order.  Made once for all folds and epochs."""
     return [ScoringBatch(inputs, labels) for inputs, labels in data.chunks(SCORING_NODES)]
 
 
 def batches_of(data: FoldData, chosen: Tensor) -> list[ScoringBatch]:
-    """Some graphs in order, and no other graph is read."""
+    """Batches of the chosen graphs in order; no other graph is read."""
     return [ScoringBatch(*data.batch(part)) for part in chosen.split(SCORING_GRAPHS)]
 
 
@@ -54,9 +54,9 @@ def train_fold(
     plan: FoldPlan,
     should_continue: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Train to the end, or until `should_continue` is false.  Raises `Diverged` at a loss that is not finite.
+    """Train to the end, or until `should_continue` returns False.  Raises `Diverged` if a loss is not finite.
 
-    scoring: all graphs, in batches; a fold that does not score all reads its own.
+    scoring: all graphs, in batches; a fold that scores only some of them makes its own batches.
     """
     order = torch.Generator().manual_seed(derive(plan.seed, "fold", fold.number))
     dropout = torch.Generator(data.device).manual_seed(derive(plan.seed, "fold_dropout", fold.number))
@@ -65,7 +65,7 @@ def train_fold(
     if not plan.scores_all:
         scoring = batches_of(data, scored)
     meter = FoldMeter(fold.scored, scored, scoring)
-    read_is_free = data.device.type == "cpu"  # elsewhere reading a value waits for the device
+    read_is_free = data.device.type == "cpu"  # on other devices reading a value synchronizes
     for epoch in range(plan.epochs):
         if not should_continue():
             return
@@ -84,7 +84,7 @@ def train_fold(
 
 
 def tested(fold: Fold, data: FoldData) -> dict[str, float]:
-    """The scores of the fold's test part, which is read here and nowhere else; nothing if it has none."""
+    """Scores of the fold's test graphs, which are read here and nowhere else; empty if there are none."""
     if not len(fold.test):
         return {}
     scoring = batches_of(data, fold.test)
@@ -97,8 +97,8 @@ def tested(fold: Fold, data: FoldData) -> dict[str, float]:
 
 
 def shuffled_batches(indices: Tensor, size: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """The indices in a new order, in batches.  A single one left over joins the batch before: a norm may find no
-    statistics in a batch of one example."""
+    """Yield the indices in random order, in batches.  A single leftover index joins the previous batch: a norm may have
+    no statistics for a batch of one example."""
     parts = list(indices[torch.randperm(len(indices), generator=generator)].split(size))
     if len(parts) > 1 and len(parts[-1]) == 1:
         parts[-2:] = [torch.cat(parts[-2:])]
@@ -106,26 +106,26 @@ def shuffled_batches(indices: Tensor, size: int, generator: torch.Generator) -> 
 
 
 class FoldMeter:
-    """Losses and correct answers, summed over splits by one matrix product.
+    """Sums losses and correct predictions over splits by one matrix product.
 
-    `ScoreMeter` of the main loop sums batch by batch, and so rounds otherwise.  Folds are compared with recorded ones
-    to the last bit, and a product over all examples is quicker than two sums for each small batch: the sum stays apart,
-    the pass over the model (`evaluate`) and what counts as correct are shared.
+    `ScoreMeter` of the main loop sums batch by batch and so rounds differently.  Folds must match recorded ones bit for
+    bit, and one product over all examples is faster than two sums per small batch.  So only the pass over the model
+    (`evaluate`) and the definition of correct are shared with it.
     """
 
     def __init__(self, splits: Sequence[Tensor], scored: Tensor, scoring: Sequence[ScoringBatch]) -> None:
-        """splits: the examples of each.  scored: those of all batches, in order."""
+        """splits: indices of the examples of each.  scored: indices of all batches, in order."""
         self._labels = torch.cat([batch.labels for batch in scoring])
         self._members = torch.zeros(len(splits), len(scored), device=self._labels.device)
         for row, split in zip(self._members, splits, strict=True):
-            row[torch.searchsorted(scored, split)] = 1  # where a split has the example
+            row[torch.searchsorted(scored, split)] = 1  # where the split has the example
         self._outputs: list[Tensor] = []
 
     def add(self, outputs: Tensor, batch: Batch) -> None:
         self._outputs.append(outputs)
 
     def finish(self) -> Tensor:
-        """(splits, 2): the sum of losses and the number of correct answers.  Starts anew."""
+        """Return (splits, 2): the sum of losses and the number of correct predictions; and reset."""
         outputs = torch.cat(self._outputs)
         self._outputs = []
         losses = F.cross_entropy(outputs, self._labels, reduction="none")
@@ -134,7 +134,7 @@ class FoldMeter:
 
 
 def set_generator(model: nn.Module, generator: torch.Generator) -> None:
-    """Let dropout draw from this generator instead of torch's own, which all trainings of a process share."""
+    """Make dropout draw from this generator instead of torch's global one, which all folds in a process share."""
     for module in model.modules():
         if has_generator(module):
             module.generator = generator

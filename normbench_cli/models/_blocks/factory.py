@@ -1,7 +1,7 @@
-"""The factory that makes a model's layers: an operation with its norm and activation, in the order that the norm needs.
+"""The factory of a model's layers: an operation with its norm and activation, in the order that the norm requires.
 
-The norm's placement decides the order: ``after`` gives op, norm, act; ``before`` gives norm, op, act (POP-Norm);
-``weight`` wraps the op itself.  A model uses these methods only, so it never asks which norm it was given.
+The norm's placement determines the order: ``after`` gives op, norm, act; ``before`` gives norm, op, act (POP-Norm);
+``weight`` wraps the op itself.  Models use only these methods, so they never ask which norm they were given.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class LayerFactory:
         """A convolution with its norm and activation; odd kernels keep the image's size at stride 1.
 
         act: False before a residual sum.  first: it reads the model's input, which a norm placed before may skip.
-        bias: None lets the norm decide, since a norm that removes the mean after the op makes a bias pointless.
+        bias: None lets the norm decide, since a norm after the op that removes the mean makes a bias redundant.
         """
 
         def op(with_bias: bool) -> nn.Module:
@@ -86,12 +86,12 @@ class LayerFactory:
     def norm_act(self, features: int) -> nn.Sequential:
         """Norm and activation without an operation, as at the end of a network in pre-activation order.
 
-        Only the activation is left of a norm placed before, which has no operation to precede, and of a weight norm.
+        With a norm placed before, which has no operation to precede, or a weight norm, only the activation is left.
         """
         return nn.Sequential(*self._norm_after(features), self.activation())
 
     def norm_alone(self, features: int) -> nn.Module:
-        """The norm of data away from any operation, wherever it usually stands; the identity if there is none."""
+        """The data norm without an operation, whatever its placement; the identity if there is none."""
         return self._norm(features) if self._data_norm else nn.Identity()
 
     def graph_op(
@@ -107,7 +107,7 @@ class LayerFactory:
         return GraphSequence(*before, op(self._bias()), *after, *end)
 
     def graph_norm(self, features: int) -> nn.Module:
-        """The norm of node features, called with (x, batch).  One that is meaningless for nodes is refused."""
+        """The norm of node features, called with (x, batch).  Norms that are meaningless for nodes are rejected."""
         spec = str(self._data_norm)
         with torch.device("cpu"):
             reject_degenerate_norm(NORMS.build(spec, num_features=features), features, spec, self._of_graphs)

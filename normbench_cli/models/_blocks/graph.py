@@ -1,6 +1,6 @@
 """Building blocks of graph networks: modules called with (x, batch), sums over neighbors and over a graph's nodes.
 
-x is (nodes, features).  `GraphInput` lists what the blocks read of a batch.
+x is (nodes, features).  `GraphInput` lists the attributes of a batch that the blocks read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch.autograd.function import once_differentiable
 
 
 class GraphInput(Protocol):
-    """A batch of graphs, joined into one graph of unconnected parts."""
+    """A batch of graphs, joined into one disconnected graph."""
 
     @property
     def features(self) -> Tensor:
@@ -60,7 +60,7 @@ class PerNode(nn.Module):
 
 
 class PerGraph(nn.Module):
-    """A norm that takes its statistics over the nodes of each graph."""
+    """A norm whose statistics are over the nodes of each graph."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class SymmetricSpMM(torch.autograd.Function):
 
 
 def spmm(matrix: Tensor, x: Tensor) -> Tensor:
-    """`matrix @ x`, written straight into its result: `@` would fill a matrix with zeros first and copy it.
+    """`matrix @ x`, written directly into the result: `@` would first fill a matrix with zeros and copy it.
 
     Torch has no sparse product on `meta`, where only the shape matters.
     """
@@ -105,7 +105,7 @@ def global_add_pool(x: Tensor, batch: GraphInput) -> Tensor:
 
 
 class Dropout(nn.Module):
-    """Dropout with an optional random generator of its own, so that concurrent trainings do not share one."""
+    """Dropout with an optional random generator of its own, so that concurrent training runs do not share one."""
 
     def __init__(self, p: float) -> None:
         super().__init__()
@@ -125,9 +125,9 @@ class Dropout(nn.Module):
 
 
 def reject_degenerate_norm(norm: nn.Module, features: int, name: str, per_graph: bool) -> None:
-    """Refuse a norm whose output does not depend on the data.
+    """Reject a norm whose output does not depend on the data.
 
-    A norm over the positions of a sample is one: a node has a single position, so nothing is left of its value.
+    For example a norm over the positions of a sample: a node has a single position, so nothing is left of its value.
     """
     x = torch.randn(4, features, generator=torch.Generator().manual_seed(0))
     graph_index = torch.tensor([0, 0, 1, 1])

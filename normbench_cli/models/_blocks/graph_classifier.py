@@ -1,4 +1,4 @@
-"""The network around GCN and GIN, in the form of GraphNorm's code: blocks of layers, a sum over nodes, a classifier."""
+"""The base of GCN and GIN, as in GraphNorm's code: blocks of layers, a sum over nodes, a classifier."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from normbench_cli.models._blocks.graph import Dropout, GraphInput, global_add_pool
 
 Counting = Literal["graphnorm", "paper"]
-MakeBlock = Callable[[int, bool], nn.Module]  # (number of input features, is it the first?) -> a block
+MakeBlock = Callable[[int, bool], nn.Module]  # (number of input features, whether it is the first) -> a block
 
 
 class GraphClassifier(nn.Module):
-    """Blocks with a residual sum from the second on, the sum over each graph's nodes, a linear layer, and dropout of
-    the scores (where GraphNorm's code has it).
+    """Blocks with a residual sum from the second on, the sum over each graph's nodes, a linear layer, and dropout on
+    the logits (where GraphNorm's code has it).
 
     counting: `graphnorm` makes n_layers - 1 blocks, as GraphNorm's code does; `paper` makes n_layers.
     """

@@ -1,11 +1,11 @@
-"""Products of many rows with a small matrix, as linear layers over the nodes of graphs are, at the processor's speed.
+"""Fast products of many rows with a small matrix, as in linear layers over the nodes of graphs.
 
-Torch multiplies float32 matrices by MKL, which uses half the width of a register on AVX-512 processors that are not
-Intel's; oneDNN, which torch also contains, uses all of it.  But oneDNN makes a kernel for every size it meets, and that
+Torch multiplies float32 matrices with MKL, which uses only half of the register width on AVX-512 processors that are
+not Intel's; oneDNN, which torch also contains, uses all of it.  But oneDNN generates a kernel for every new size, which
 takes longer than such a product.  So oneDNN gets a multiple of `STRIDE` rows, and MKL the few that are left.  Both
 compute in float32; only the order of summation differs.
 
-`onednn_linear` is a private operator of torch.  It is tried on a small product before it is used.
+`onednn_linear` calls a private operator of torch, which is tested on a small product before it is used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class OneDNNLinear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         if torch.compiler.is_compiling() or x.device.type != "cpu" or x.dtype != torch.float32 or len(x) < FEWEST:
-            return super().forward(x)  # a compiler chooses a product itself
+            return super().forward(x)  # torch.compile chooses the kernel itself
         if not (onednn_is_faster() and onednn_works()):
             return super().forward(x)
         apply: Callable[[Tensor, Tensor], Tensor] = OneDNNMatMul.apply
@@ -67,14 +67,14 @@ def matmul(x: Tensor, matrix: Tensor) -> Tensor:
 
 def matmul_tn(a: Tensor, b: Tensor) -> Tensor:
     """a^T b for a (rows, m) and b (rows, n): a sum over the rows."""
-    if b.shape[1] < a.shape[1]:  # a product of few rows and many columns is faster than one of many and few
+    if b.shape[1] < a.shape[1]:  # few rows and many columns are faster than the reverse
         return matmul_tn(b, a).t()
     most = len(a) - len(a) % STRIDE
     return onednn_linear(a[:most].t(), b[:most].t()).addmm_(a[most:].t(), b[most:])
 
 
 def onednn_linear(x: Tensor, weight: Tensor) -> Tensor:
-    """x W^T by the operator that torch's compiler puts in the place of a linear layer."""
+    """x W^T by the operator with which torch.compile replaces a linear layer."""
     y: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, None, "none", [], "")
     return y
 
@@ -85,7 +85,7 @@ def onednn_works() -> bool:
 
 @torch.no_grad()
 def _trial() -> None:
-    """One product as `matmul` and one as `matmul_tn` asks for it, against the same in float64."""
+    """Compare one product as in `matmul` and one as in `matmul_tn` with float64."""
     x = torch.linspace(-1, 1, 8 * STRIDE, dtype=torch.float32, device="cpu").view(STRIDE, 8)
     for a, b in ((x, x[:3]), (x[:, :3].t(), x.t())):
         if not torch.allclose(onednn_linear(a, b), (a.double() @ b.double().t()).float(), rtol=1e-4, atol=1e-5):
@@ -93,6 +93,6 @@ def _trial() -> None:
 
 
 def try_fast_paths() -> None:
-    """Try oneDNN once, where it would be used."""
+    """Test oneDNN once if it would be used."""
     if onednn_is_faster():
         onednn_works()

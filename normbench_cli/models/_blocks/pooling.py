@@ -1,4 +1,4 @@
-"""Pooling whose gradient keeps the memory format of its input, so that channels-last layers before it stay fast."""
+"""Pooling whose gradient keeps the memory format of its input, so that preceding channels-last layers stay fast."""
 
 from __future__ import annotations
 

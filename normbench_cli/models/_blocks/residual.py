@@ -1,4 +1,4 @@
-"""Residual blocks, and the network of stages that every ResNet here is."""
+"""Residual blocks, and the base class of all ResNets here."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Option = Literal["A", "B"]
 
 @dataclass(frozen=True)
 class Shortcut:
-    """What the shortcuts of a network are.
+    """The kind of shortcuts in a network.
 
-    option: where the shape changes, stride and zero padding (A) or a 1x1 convolution (B).  normalized: a norm of its
-    own on every shortcut.  behind_act: the shortcut is added to the activated branch, and the sum is not activated.
+    option: where the shape changes, stride and zero padding (A) or a 1x1 convolution (B).  normalized: every shortcut
+    has its own norm.  behind_act: the shortcut is added to the activated branch, and the sum is not activated.
     """
 
     option: Option = "B"
@@ -31,8 +31,8 @@ USUAL = Shortcut()
 
 
 class ResidualBlock(nn.Module):
-    """act(branch(x) + shortcut(x)), or act(branch(x)) + shortcut(x) with `behind_act`.  A block of a given width has
-    `expansion` times as many output channels."""
+    """act(branch(x) + shortcut(x)), or act(branch(x)) + shortcut(x) with `behind_act`.  A block has `expansion` times
+    its width as output channels."""
 
     expansion = 1
 
@@ -98,7 +98,7 @@ class PadShortcut(nn.Module):
 
 
 def make_shortcut(layers: LayerFactory, inputs: int, outputs: int, stride: int, shortcut: Shortcut) -> nn.Module:
-    """The identity; if the shape changes, `PadShortcut` (A) or a 1x1 convolution (B); each with a norm if asked for."""
+    """The identity; if the shape changes, `PadShortcut` (A) or a 1x1 convolution (B); optionally with a norm."""
     path: nn.Module = nn.Identity()
     if (stride, inputs) != (1, outputs):
         is_padded = shortcut.option == "A"
@@ -113,7 +113,7 @@ def make_shortcut(layers: LayerFactory, inputs: int, outputs: int, stride: int, 
 class ResNet(nn.Module):
     """A stem, stages of residual blocks, the mean over pixels, a classifier.
 
-    Every stage but the first halves the image.  widths, depths: of each stage, the width and the number of its blocks.
+    Every stage but the first halves the image.  widths, depths: width and number of blocks of each stage.
     """
 
     def __init__(

@@ -229,7 +229,7 @@ def claims_table(judged: Sequence[tuple[Claim, Judgement]], scale: Scale) -> Tab
     ]
     notes = [f"{claim.text} {claim.remark}" for claim, _ in judged if claim.remark]
     head = (
-        f"Computed from recorded runs only. Verdicts apply to the schedules of scale {scale.name}. Values are fractions, "
-        "not percentages."
+        f"Computed from recorded runs only. Verdicts apply to the schedules of scale {scale.name}. Values are "
+        "fractions, not percentages."
     )
     return Table("Claims", CLAIM_COLUMNS, rows, [head, *notes])

@@ -132,7 +132,7 @@ def open_table(found: Sequence[Open], devices: Sequence[str]) -> Table:
     ]
     if any(one.hours is not None for one in found):
         on = f" on {', '.join(devices)}" if devices else ""
-        notes.append(f"Hours{on}, extrapolated from the median run time of recorded runs of the same network on the same data.")
+        notes.append(f"Hours{on}, extrapolated from the median time of recorded runs of the same network and data.")
     if any(one.hours is None for one in found):
         notes.append("- : no run of the same network and data is recorded.")
     return Table("Runs still needed", COLUMNS, rows, notes, keys=2)
