@@ -140,7 +140,7 @@ def config_options(
     )
 
 
-def words_of(settings: Mapping[str, Any]) -> list[str]:
+def cli_args(settings: Mapping[str, Any]) -> list[str]:
     """The command-line options that set these configuration fields."""
     words: list[str] = []
     for name, value in settings.items():

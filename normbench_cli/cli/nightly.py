@@ -10,7 +10,7 @@ from normbench_cli import nightly
 from normbench_cli.cli import _nightly_night, _options, nightly_bisect, nightly_decisions
 from normbench_cli.cli._executors import executor_options
 from normbench_cli.cli._help import Command, Group
-from normbench_cli.cli._options import Common, Settings, common_options, completion, config_options, words_of
+from normbench_cli.cli._options import Common, Settings, cli_args, common_options, completion, config_options
 from normbench_cli.cli.reproduce import parse_duration
 from normbench_cli.errors import EXIT_OK, UsageError
 from normbench_cli.experiments.distributed.rank import check_executor
@@ -74,7 +74,7 @@ def night(
     found = nightly.processes.with_processes(nightly.suite.read_suite(suite), settings)
     seconds = None if budget is None else parse_duration(budget)
     if print_cron:
-        given = words_of(settings)
+        given = cli_args(settings)
         return _nightly_night.print_cron(found, budget, out, allow or [], given, notify, notify_on, choice, common)
     return _nightly_night.run(found, seconds, out, notify, notify_on, choice, common)
 

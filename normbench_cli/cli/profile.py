@@ -154,7 +154,7 @@ def profile(
       normbench profile --norm popnorm,torch.nn:BatchNorm2d --preset resnet18-cifar
       normbench profile --norm popnorm --only model --model resnet18 --precision 2%
     """
-    from normbench_cli.cli import _profile_solver, _profile_then, _profile_work
+    from normbench_cli.cli import _profile_followups, _profile_solver, _profile_work
 
     layers = {"--preset": preset, "--shapes-of": model_shapes, "--only": only, "--norm": settings.get("norm")}
     more.check(sweep=work.sweep, others=layers)
@@ -179,7 +179,7 @@ def profile(
         memory=memory,
     )
     with interrupts.raised(), store.Store.open(common.db) as opened:
-        afterwards = _profile_then.Afterwards(plan, opened, more.compare, more.trace)
+        afterwards = _profile_followups.Afterwards(plan, opened, more.compare, more.trace)
         outcome = _profile_work.run_shown(plan, opened, quiet=common.quiet, json=common.json)
         lost = outcome.pop("lost")
         outcome |= afterwards.compare(outcome.get("runs", {}))

@@ -38,7 +38,7 @@ from normbench_cli.device.flags import (
 )
 from normbench_cli.device.generators import random_state, set_random_state
 from normbench_cli.device.memory import allocated_bytes, memory_bytes, peak_memory_bytes, reset_peak_memory
-from normbench_cli.device.nvidia_smi import GpuState, gpu_state, kept_busy, limits
+from normbench_cli.device.nvidia_smi import GpuState, busy_gpu, gpu_state, limits
 from normbench_cli.device.precision import (
     AMP_TYPES,
     autocast,
@@ -53,8 +53,8 @@ from normbench_cli.device.process_group import (
     device_of_process,
     is_lost_connection,
     leave,
-    meeting_point,
     process_group,
+    rendezvous_store,
 )
 from normbench_cli.device.shares import accelerator_shares, core_share, usable_cores
 
@@ -68,6 +68,7 @@ __all__ = [
     "allocated_bytes",
     "autocast",
     "back_from_float64",
+    "busy_gpu",
     "check_devices",
     "compiling_pays",
     "core_share",
@@ -84,11 +85,9 @@ __all__ = [
     "has_fused_optimizers",
     "in_float64",
     "is_lost_connection",
-    "kept_busy",
     "leave",
     "limits",
     "matmul_precision",
-    "meeting_point",
     "memory_bytes",
     "naming_what_is_not_deterministic",
     "on_accelerator",
@@ -98,6 +97,7 @@ __all__ = [
     "pins_memory",
     "process_group",
     "random_state",
+    "rendezvous_store",
     "reset_peak_memory",
     "set_random_state",
     "synchronize",

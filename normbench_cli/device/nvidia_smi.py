@@ -67,7 +67,7 @@ def gpu_state(device: torch.device) -> GpuState | None:
 
 
 @contextmanager
-def kept_busy(device: torch.device) -> Iterator[None]:
+def busy_gpu(device: torch.device) -> Iterator[None]:
     """Multiply matrices on the device during the block: an idle GPU lowers its clock, which is not representative."""
     over = Event()
 

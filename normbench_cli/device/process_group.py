@@ -23,7 +23,7 @@ def backend() -> str:
     return f"cpu:gloo,{device.type}:{BACKENDS[device.type]}" if device.type in BACKENDS else "gloo"
 
 
-def meeting_point(port: int = 0) -> Any:
+def rendezvous_store(port: int = 0) -> Any:
     """The rendezvous of this machine's processes, a torch.distributed `Store`; port 0 creates it on a free port."""
     store: Any = vars(dist)["TCPStore"]  # missing from torch's type annotations
     return store("127.0.0.1", port, is_master=port == 0, wait_for_workers=False)

@@ -67,7 +67,7 @@ class DataParallel:
         stop = start + size + (self.rank < larger) if self.rank < sharing else start
         return Part(start, stop, whole)
 
-    def together(self, values: Tensor, part: Part) -> Tensor:
+    def gather(self, values: Tensor, part: Part) -> Tensor:
         """All-gather values (rows, own examples) to (rows, all examples), without gradient."""
         everywhere = values.new_zeros(len(values), part.whole)
         everywhere[:, part.start : part.stop] = values[:, : part.stop - part.start].detach()
@@ -82,7 +82,7 @@ class DataParallel:
             torch.manual_seed(int.from_bytes(digest[:7], "big"))
 
 
-class Wrapped:
+class DDPModel:
     """Calls a model through DistributedDataParallel for training, and directly for everything else, which a process may
     do alone."""
 

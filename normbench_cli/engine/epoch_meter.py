@@ -51,11 +51,11 @@ class EpochMeter:
                 return
             yield batch
 
-    def add(self, losses: Tensor, correct: Tensor, minimized: Tensor | None = None) -> None:
-        """Add a step's losses (N,) and which predictions are correct (N,).  minimized: the objective's value, ()."""
+    def add(self, losses: Tensor, correct: Tensor, objective_value: Tensor | None = None) -> None:
+        """Add a step's losses (N,), which predictions are correct (N,), and the value of the objective, ()."""
         self._losses.append(losses.mean())
-        if minimized is not None:
-            self._minimized.append(minimized)
+        if objective_value is not None:
+            self._minimized.append(objective_value)
         self._sizes.append(len(losses))
         self._correct += correct.sum()
         self._stopwatch.mark()
@@ -109,8 +109,10 @@ class EpochMeter:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._losses = list(state["losses"].to(self._device).unbind()) if len(state["sizes"]) else []
-        minimized = state.get("minimized", torch.empty(0))  # not in the checkpoints of older versions
-        self._minimized = list(minimized.to(self._device).unbind()) if len(minimized) == len(state["sizes"]) else []
+        objective_value = state.get("minimized", torch.empty(0))  # not in the checkpoints of older versions
+        self._minimized = (
+            list(objective_value.to(self._device).unbind()) if len(objective_value) == len(state["sizes"]) else []
+        )
         self._sizes = list(state["sizes"])
         self._step_times = list(state["laps"])
         self._correct = state["right"].to(self._device)

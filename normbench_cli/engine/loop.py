@@ -31,7 +31,7 @@ def fit(training: Training) -> Iterator[Progress | Record | Notice]:
     record of its epoch."""
     reset_peak_memory(training.device)
     if training.parallel is not None:
-        rehearse(training)
+        fix_bucket_order(training)
     if training.step == 0:
         yield Record(None, 0, {"saved_activation_bytes": saved_bytes(training)})
     while training.step < training.steps:
@@ -43,8 +43,8 @@ def fit(training: Training) -> Iterator[Progress | Record | Notice]:
                 training.optimizer, training.lr, training.schedule, progress=training.step / training.steps
             )
             losses, right = step_on(training, batch)
-            minimized = training.minimized if training.records_objective else None
-            meter.add(losses, right, minimized)
+            objective_value = training.objective_value if training.records_objective else None
+            meter.add(losses, right, objective_value)
             training.step += 1
             for probe in training.probes:
                 probe.after_step(training.step)
@@ -78,7 +78,7 @@ def progress(training: Training, epoch: int, meter: EpochMeter) -> Progress:
     )
 
 
-def rehearse(training: Training) -> None:
+def fix_bucket_order(training: Training) -> None:
     """Run backward passes and discard the gradients.  DistributedDataParallel orders gradient buckets by the first
     backward pass, and the order affects rounding: with this, resumed training is bit-identical."""
     batch = next(iter(training.train.epoch(0)))

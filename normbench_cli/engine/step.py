@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from normbench_cli.device import autocast, gradient_scaler
 from normbench_cli.engine.compiled import Compiled
-from normbench_cli.engine.data_parallel import DataParallel, Part, Wrapped
+from normbench_cli.engine.data_parallel import DataParallel, DDPModel, Part
 from normbench_cli.engine.protocols import Inputs
 
 
@@ -21,14 +21,14 @@ class Learner:
     progress."""
 
     model: nn.Module
-    objective: Callable[[Tensor], Tensor]  # the losses of a batch -> what is minimized
+    objective: Callable[[Tensor], Tensor]  # the losses of a batch -> the value to minimize
     optimizer: torch.optim.Optimizer
     device: torch.device
     amp: str = "off"
     compiled_for: tuple[int, ...] | None = None  # the shape of a training batch, if the model is to be compiled
     compile_mode: str = "default"  # of torch.compile
     parallel: DataParallel | None = None  # None: a single process
-    minimized: Tensor | None = field(default=None, init=False)  # the objective's value at the last step
+    objective_value: Tensor | None = field(default=None, init=False)  # the objective's value at the last step
     forward: Callable[[Inputs], Tensor] = field(init=False)  # the model, compiled or not
     scaler: torch.amp.GradScaler = field(init=False)
 
@@ -36,7 +36,7 @@ class Learner:
         self.scaler = gradient_scaler(self.device, self.amp)
         self.forward = self.model
         if self.parallel:
-            self.forward = Wrapped(self.model)
+            self.forward = DDPModel(self.model)
         elif self.compiled_for:
             self.forward = Compiled(self.model, self.compiled_for, mode=self.compile_mode)
 
@@ -61,8 +61,8 @@ def train_step(learner: Learner, inputs: Inputs, labels: Tensor) -> tuple[Tensor
     learner.optimizer.zero_grad(set_to_none=True)
     outputs = learner.logits(inputs)
     losses = F.cross_entropy(outputs, labels, reduction="none")
-    minimized = learner.objective(losses)
-    descend(learner, minimized, minimized)
+    objective_value = learner.objective(losses)
+    descend(learner, objective_value, objective_value)
     return losses.detach(), outputs.detach()
 
 
@@ -75,15 +75,15 @@ def train_part(
     outputs = learner.logits(inputs)
     own = F.cross_entropy(outputs, labels, reduction="none")
     right = outputs.argmax(1) == labels
-    losses, rights = parallel.together(torch.stack([own, right.to(own.dtype)]), part).unbind()
+    losses, rights = parallel.gather(torch.stack([own, right.to(own.dtype)]), part).unbind()
     own = own[: part.stop - part.start]
-    minimized = learner.objective(torch.cat([losses[: part.start], own, losses[part.stop :]]))
-    descend(learner, minimized, minimized * parallel.size)
+    objective_value = learner.objective(torch.cat([losses[: part.start], own, losses[part.stop :]]))
+    descend(learner, objective_value, objective_value * parallel.size)
     return losses, rights > 0
 
 
-def descend(learner: Learner, minimized: Tensor, differentiated: Tensor) -> None:
+def descend(learner: Learner, objective_value: Tensor, differentiated: Tensor) -> None:
     learner.scaler.scale(differentiated).backward()
-    learner.minimized = minimized.detach()
+    learner.objective_value = objective_value.detach()
     learner.scaler.step(learner.optimizer)
     learner.scaler.update()

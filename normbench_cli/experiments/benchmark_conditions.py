@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from normbench_cli.config import DEFAULTS
-from normbench_cli.device import OVERRIDE, GpuState, gpu_state, kept_busy, takes_flags
+from normbench_cli.device import OVERRIDE, GpuState, busy_gpu, gpu_state, takes_flags
 
 PROCESSORS = Path("/sys/devices/system/cpu")
 GOVERNORS = "cpu[0-9]*/cpufreq/scaling_governor"
@@ -28,7 +28,7 @@ def conditions(device: torch.device) -> dict[str, Line]:
     """Return the conditions by name, without those that the system does not report."""
     found = {"processor clock": governor()}
     if takes_flags(device):
-        with kept_busy(device):
+        with busy_gpu(device):
             state = gpu_state(device)
         found |= {"GPU's float32": float32()} | gpu_lines(state)
     return {name: line for name, line in found.items() if line is not None}

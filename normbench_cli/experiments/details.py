@@ -11,7 +11,7 @@ from normbench_cli.config import RunConfig
 from normbench_cli.device import gpu_state, pick_device
 from normbench_cli.experiments.checkout_diff import checkout_diff
 from normbench_cli.experiments.environment import PACKAGE
-from normbench_cli.experiments.identity import made_of, revisions_of, sources_of, specs_of
+from normbench_cli.experiments.identity import fingerprint_parts, revisions_of, sources_of, specs_of
 
 
 def details_of(config: RunConfig, environment: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -27,4 +27,4 @@ def details_of(config: RunConfig, environment: Mapping[str, Any]) -> tuple[str, 
         details["gpu"] = state.to_dict()
     if environment["git_dirty"] and (diff := checkout_diff(PACKAGE)):
         details["diff"] = diff
-    return config.fingerprint(made_of(loaded.identity, sources, revisions_of(config))), details
+    return config.fingerprint(fingerprint_parts(loaded.identity, sources, revisions_of(config))), details

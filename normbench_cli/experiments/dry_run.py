@@ -20,7 +20,7 @@ from normbench_cli.experiments.norm_layers import NormLayer, norm_layers
 from normbench_cli.experiments.plan import by_fingerprint, check_cells
 from normbench_cli.registry import NORMS
 
-OF_NO_COST: dict[str, Any] = {  # settings that do not affect the cost of training
+COST_IRRELEVANT: dict[str, Any] = {  # settings that do not affect the cost of training
     name: DEFAULTS[name] for name in ("lr", "weight_decay", "schedule", "init", "seed", "tag", "note")
 }
 REPEATS = 3
@@ -66,14 +66,16 @@ def dry_run(configs: Iterable[RunConfig]) -> list[DryRun]:
     check_cells(unique.values())
     tried: dict[RunConfig, DryRun] = {}
     for fingerprint, config in unique.items():
-        if (cost := replace(config, **OF_NO_COST)) not in tried:
+        if (cost := replace(config, **COST_IRRELEVANT)) not in tried:
             tried[cost] = dry_run_one(config, fingerprint)
-    return [like(tried[replace(config, **OF_NO_COST)], config, fingerprint) for fingerprint, config in unique.items()]
+    return [
+        like(tried[replace(config, **COST_IRRELEVANT)], config, fingerprint) for fingerprint, config in unique.items()
+    ]
 
 
 def like(tried: DryRun, config: RunConfig, fingerprint: str) -> DryRun:
     """The dry run of a configuration that costs the same."""
-    own = {name: getattr(config, name) for name in OF_NO_COST}
+    own = {name: getattr(config, name) for name in COST_IRRELEVANT}
     return replace(tried, config=replace(tried.config, **own), fingerprint=fingerprint)
 
 

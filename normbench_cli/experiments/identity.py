@@ -26,12 +26,12 @@ def fingerprints(configs: Iterable[RunConfig], *, download: bool = True) -> list
     """
     digest, sources = cache(partial(data_digest, download=download)), cache(sources_of)
     return [
-        fingerprint_of(config, made_of(digest(config.data), sources(specs_of(config)), revisions_of(config)))
+        fingerprint_of(config, fingerprint_parts(digest(config.data), sources(specs_of(config)), revisions_of(config)))
         for config in configs
     ]
 
 
-def made_of(data: str, sources: Mapping[str, Source], revisions: Mapping[str, int]) -> dict[str, Any]:
+def fingerprint_parts(data: str, sources: Mapping[str, Source], revisions: Mapping[str, int]) -> dict[str, Any]:
     """The parts of a fingerprint besides the settings: digests and revisions, where there are any."""
     digests = {name: source.digest for name, source in sources.items()}
     parts = {"data": data, "sources": digests, "revisions": dict(revisions)}

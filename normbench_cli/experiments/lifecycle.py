@@ -64,7 +64,7 @@ class Stopped(Exception):
     run_id = ""
 
 
-class Begun:
+class StartedRuns:
     """The runs that this process has begun."""
 
     def __init__(self) -> None:
@@ -79,12 +79,12 @@ class Begun:
 
 
 @contextmanager
-def recording_outcome(store: Store, advice: Callable[[str], str]) -> Iterator[Begun]:
+def recording_outcome(store: Store, advice: Callable[[str], str]) -> Iterator[StartedRuns]:
     """Record how the runs that begin in this block end on an error or an interrupt, which is raised again.
 
     advice: maps the id of an interrupted run to what the user can do about it.
     """
-    begun = Begun()
+    begun = StartedRuns()
     try:
         with store.hold_open(), naming_what_is_not_deterministic():
             yield begun
@@ -110,7 +110,7 @@ def end_failed(store: Store, run_ids: Iterable[str], message: str) -> None:
             store.end(run_id, "failed", message)
 
 
-def end_interrupted(store: Store, begun: Begun, message: str = "stopped by hand") -> list[str]:
+def end_interrupted(store: Store, begun: StartedRuns, message: str = "stopped by hand") -> list[str]:
     """Mark the runs that are still running as interrupted, and return their ids."""
     running = [run_id for run_id in begun.run_ids if run_id in store.recorders and not store.recorders[run_id].ended]
     for run_id in running:

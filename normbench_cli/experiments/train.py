@@ -53,8 +53,8 @@ def train_as_set(config: ResolvedConfig, store: Store, on_event: Callback, inste
     facts = environment(pick_device(config.device))
     fingerprint, details = details_of(config, facts)
     with recording_outcome(store, partial(resume_advice, config, store)) as begun:
-        made_of: dict[str, Any] = {"fingerprint": fingerprint, "details": details, "instead_of": instead_of}
-        run_id = begun.begin(lambda: begin_run(config, store, facts, **made_of))
+        record: dict[str, Any] = {"fingerprint": fingerprint, "details": details, "instead_of": instead_of}
+        run_id = begun.begin(lambda: begin_run(config, store, facts, **record))
         record_norm_layers(run_id, config, store, on_event)
         if config.folds:
             return cross_validate(run_id, config, {}, store, on_event)

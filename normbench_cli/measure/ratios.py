@@ -54,12 +54,12 @@ def paired_ratio(contender: Samples, reference: Samples, seed: int = 0) -> Ratio
 def rounds_beyond(rounds: int) -> int:
     """How many ratios lie outside the interval on each side: the largest k for which k or fewer heads in `rounds` coin
     tosses have a probability of at most 2.5 %; 0 if even zero heads are more probable than that."""
-    cases = so_many_or_fewer = 1
+    cases = cumulative = 1
     count = 0
-    while 40 * so_many_or_fewer <= 2**rounds:  # in integers, which cannot overflow
+    while 40 * cumulative <= 2**rounds:  # in integers, which cannot overflow
         count += 1
         cases = cases * (rounds - count + 1) // count
-        so_many_or_fewer += cases
+        cumulative += cases
     return max(0, count - 1)
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from normbench_cli.nightly.cell import NightlyCell
 
-FOR_AGAIN = 0.2  # of the budget is reserved for measuring suspects again
+REMEASURE_FRACTION = 0.2  # of the budget is reserved for measuring suspects again
 LONGEST = 3600.0  # seconds for a cell of unknown duration
 SHORTEST_LIMIT, LIMIT_FACTOR = 120.0, 10.0  # a cell that takes ten times its usual time hangs
 
@@ -32,7 +32,7 @@ class Budget:
     @property
     def left_for_cells(self) -> float:
         """Without the part reserved for measuring suspects again."""
-        return self.left - FOR_AGAIN * (self.seconds or 0.0)
+        return self.left - REMEASURE_FRACTION * (self.seconds or 0.0)
 
     def fits(self, expected: float | None) -> bool:
         """Whether there is time for a cell of this duration; for a cell of unknown duration, any time at all."""
@@ -47,7 +47,7 @@ class Budget:
         return max(1.0, min(left, max(SHORTEST_LIMIT, LIMIT_FACTOR * expected)))
 
 
-def in_turn(cells: Sequence[NightlyCell], last: Mapping[str, datetime]) -> list[NightlyCell]:
+def least_recent_first(cells: Sequence[NightlyCell], last: Mapping[str, datetime]) -> list[NightlyCell]:
     """The cells: those never measured first, then the least recently measured."""
     never = [cell for cell in cells if cell.name not in last]
     return never + sorted((cell for cell in cells if cell.name in last), key=lambda cell: last[cell.name])

@@ -12,7 +12,7 @@ from normbench_cli.registry.spec import suggest
 
 CellKind = Literal["train", "profile"]
 KINDS: tuple[CellKind, ...] = get_args(CellKind)
-MOST_AGAIN = 20
+MAX_REMEASUREMENTS = 20
 REFERENCE = "batchnorm"  # what the norms of a profile are timed against
 
 
@@ -40,7 +40,7 @@ class NightlySuite:
     name: str
     cells: tuple[NightlyCell, ...]
     minimum_effects: Mapping[Kind, float] = field(default_factory=dict)
-    remeasurements: int = MOST_AGAIN
+    remeasurements: int = MAX_REMEASUREMENTS
     source: str = ""
 
     def cell(self, name: str) -> NightlyCell:

@@ -14,7 +14,7 @@ from normbench_cli.device import pick_device
 from normbench_cli.experiments.environment import environment
 from normbench_cli.interrupts import Interrupted, ignored
 from normbench_cli.nightly import gate
-from normbench_cli.nightly.budget import Budget, in_turn
+from normbench_cli.nightly.budget import Budget, least_recent_first
 from normbench_cli.nightly.cell import NightlyCell, NightlySuite
 from normbench_cli.nightly.cell_process import CellFailed, Measure, OutOfTime, measure_in_process
 from normbench_cli.nightly.conclusion import try_pages
@@ -81,7 +81,7 @@ def work(night: Night, budget: Budget, db: str | None, measure: Measure) -> list
     """Measure what fits, and again what the gate suspects; return the findings."""
     last = last_measured(night.store, night.suite.name)
     due = [cell for cell in night.suite.cells if cell.name not in night.measured]
-    for cell in in_turn(due, {name: when for name, (when, _) in last.items()}):
+    for cell in least_recent_first(due, {name: when for name, (when, _) in last.items()}):
         measure_once(night, cell, budget, last.get(cell.name, NEVER)[1], db, measure)
     series = read_series(night.store, night.suite.name)
     muted = mutes(night, series)

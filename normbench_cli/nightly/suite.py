@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from normbench_cli.errors import UsageError
-from normbench_cli.nightly.cell import KINDS, MOST_AGAIN, NightlyCell, NightlySuite
+from normbench_cli.nightly.cell import KINDS, MAX_REMEASUREMENTS, NightlyCell, NightlySuite
 from normbench_cli.nightly.read_cells import SETTINGS, read_cells, whole_number
 from normbench_cli.nightly.series import Kind
 from normbench_cli.registry.spec import suggest
@@ -74,7 +74,9 @@ def read_suite(name_or_file: str, allow: str | Iterable[str] = ()) -> NightlySui
         name=path.stem,
         cells=cells,
         minimum_effects=read_effects(content.get("minimum_effects", {}), where),
-        remeasurements=whole_number(content.get("remeasurements", MOST_AGAIN), "remeasurements", MOST_AGAIN, where),
+        remeasurements=whole_number(
+            content.get("remeasurements", MAX_REMEASUREMENTS), "remeasurements", MAX_REMEASUREMENTS, where
+        ),
         source=where,
     )
 

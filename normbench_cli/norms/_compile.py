@@ -27,7 +27,7 @@ from torch import Tensor
 
 from normbench_cli import fast_paths
 from normbench_cli.device import pick_device
-from normbench_cli.norms._compile_policy import LARGE_MATRIX, is_concrete, path_of, worth_compiling
+from normbench_cli.norms._compile_policy import LARGE_MATRIX, is_concrete, path_of, should_compile
 
 TRACED = (1025, 33)  # example sizes of open dimensions: odd, so nothing is split; rows above all special cases
 MOST_KERNELS = 256  # per function; a network has about a dozen shapes
@@ -58,7 +58,7 @@ class InductorKernel:
         open_dims = self.open_dims if dynamic_rows and first.ndim == self.open_dims + 1 else 0
         whole = first if part_of is None else part_of
         whole = whole.flatten(1) if open_dims else whole
-        if not (is_concrete(first) and worth_compiling(whole, dynamic_rows, self.large_matrix)):
+        if not (is_concrete(first) and should_compile(whole, dynamic_rows, self.large_matrix)):
             return self.function(*tensors, **options)
         key = (
             first.shape[open_dims:],

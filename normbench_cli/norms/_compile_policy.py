@@ -27,7 +27,7 @@ def reads_without_sync(x: Tensor) -> bool:
     return is_concrete(x) and x.device.type == "cpu"
 
 
-def worth_compiling(x: Tensor, dynamic_rows: bool = False, large_matrix: int = LARGE_MATRIX) -> bool:
+def should_compile(x: Tensor, dynamic_rows: bool = False, large_matrix: int = LARGE_MATRIX) -> bool:
     """Whether to compile a function of this tensor; depends on the shape alone, as long as the compiler works."""
     policy = os.environ.get("NORMBENCH_COMPILE", "auto")
     open_rows = dynamic_rows and x.ndim == 2

@@ -19,9 +19,9 @@ from normbench_cli.norms._ggm.certified import Tolerance, in_standard_errors
 from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.median import generalized_median
 from normbench_cli.norms._ggm.operators import as_text
+from normbench_cli.norms._ggm.pass_scheduler import NOTHING_KNOWN, PassScheduler
 from normbench_cli.norms._ggm.solver import parse_solver
 from normbench_cli.norms._ggm.stats import SolverLayer, SolverTotals, add_call
-from normbench_cli.norms._ggm.step_before import NOTHING_KNOWN, StepBefore
 from normbench_cli.norms._ggm.synced import center_over
 from normbench_cli.norms._ggm.to_tolerance import normalize_to_tolerance
 from normbench_cli.norms._ggm.tolerant import compile_ahead as compile_tolerant_ahead
@@ -81,7 +81,7 @@ class AugNorm(RunningStatsNorm, SolverLayer):
         self.register_buffer("start", torch.zeros(num_features))
         self.register_buffer("center", torch.zeros(num_features))  # mu of the previous batch
         self.register_buffer("failures", torch.tensor(NOTHING_KNOWN), persistent=False)  # in a row, of blind searches
-        self.step_before = StepBefore()
+        self.pass_scheduler = PassScheduler()
         self.register_load_state_dict_pre_hook(_add_missing_start)  # type: ignore[no-untyped-call]
         self.options_as_text = as_text(self.solver_options(self.start))
 
@@ -124,7 +124,7 @@ class AugNorm(RunningStatsNorm, SolverLayer):
         if options.tol is not None:
             buffers = SolverBuffers(self.start, self.center, self.solver_totals, self.largest_error)
             return normalize_to_tolerance(
-                x, *parameters, buffers, options, self.options_as_text, self.step_before, self.failures
+                x, *parameters, buffers, options, self.options_as_text, self.pass_scheduler, self.failures
             )
         y, mu, var, offset, totals = normalize_about_median(x, *parameters, self.start, self.solver_totals, options)
         self.count_error(in_standard_errors(SolverTotals(*totals.unbind()).max_error, x.numel() // self.num_features))

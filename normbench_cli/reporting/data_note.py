@@ -18,7 +18,7 @@ def data_note(details: Details) -> list[str]:
     return [f"Data: {'; '.join(recorded)}."] if recorded else []
 
 
-def tell_data_apart(details: Details, runs: pd.DataFrame) -> pd.DataFrame:
+def disambiguate_data(details: Details, runs: pd.DataFrame) -> pd.DataFrame:
     """The runs; where one name stands for several data sets, part of the digest is added to it, so that no mean is
     taken over different data.  Embedded data count as one data set, and so do data that were not recorded."""
     digests = {

@@ -12,7 +12,7 @@ from normbench_cli.config import FIELDS, GRID_FIELDS
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import suggest
 from normbench_cli.reporting import tables
-from normbench_cli.reporting.data_note import Details, tell_data_apart
+from normbench_cli.reporting.data_note import Details, disambiguate_data
 from normbench_cli.reporting.query import NothingMeasured, ReportQuery
 from normbench_cli.store import Store
 from normbench_cli.store.filter import parse_where
@@ -82,7 +82,7 @@ def select_runs(store: Store, query: ReportQuery) -> Selection:
         raise NothingMeasured(f"no run of kind '{query.kind}' is recorded", "`normbench train` makes some")
     runs = tables.one_per_fingerprint(runs)
     details = details_of(store, runs["id"].tolist())
-    runs = tell_data_apart(details, runs)
+    runs = disambiguate_data(details, runs)
     varying = tables.varying_fields(runs)
     usual = [*GRID_FIELDS, *(name for name in varying if name not in GRID_FIELDS)]
     fields = list(query.by) or [name for name in usual if name not in query.across]

@@ -29,6 +29,13 @@ lr = 1
 [[exceptions]]
 norm = "popnorm"
 lr = 0.2
+[[exceptions]]
+act = "sigmoid"
+init_gain = 3
+[[exceptions]]
+norm = "popnorm"
+act = "sigmoid"
+lr = 0.1
 """
 
 
@@ -132,6 +139,13 @@ def test_a_recipe_of_ones_own_gives_way_to_settings_and_has_exceptions() -> None
     Path("mine.toml").write_text(RECIPE)
     bn, popnorm = make_experiment({"recipe": "./mine.toml", "norm": "bn,popnorm", "epochs": 2}).configs()
     assert (bn.lr, popnorm.lr, bn.epochs, bn.iterations, bn.model) == (1.0, 0.2, 2, None, "mlp:width=8")
+    by_act = make_experiment({"recipe": "./mine.toml", "norm": "bn,popnorm", "act": "relu,sigmoid"}).configs()
+    assert {(one.act, one.norm): (one.lr, one.init_gain) for one in by_act} == {
+        ("relu", "batchnorm"): (1.0, 1.0),
+        ("relu", "popnorm"): (0.2, 1.0),
+        ("sigmoid", "batchnorm"): (1.0, 3.0),
+        ("sigmoid", "popnorm"): (0.1, 3.0),
+    }
     assert bn.fingerprint() == make_config(
         {"data": "digits:size=8", "model": "mlp:width=8", "norm": "bn", "epochs": "2", "lr": "1", "recipe": "digits"}
         | {"batch_size": "128", "weight_decay": "5e-4"}
@@ -167,7 +181,7 @@ def test_a_recipe_file_is_not_silently_ignored_where_it_is_not_read() -> None:
         ("[settings]\nlr = [1, 2]", "mine.toml, line 2: lr has several values; give one"),
         ("[settings]\nnorm = 'augnorm:phi=1..2/3'", "mine.toml, line 2: norm is a range; give one value"),
         ("[settings]\nrecipe = 'digits'", "mine.toml, line 2: a recipe cannot name another one"),
-        ("[[exceptions]]\nlr = 3", "mine.toml, line 1: the exception has no norm"),
+        ("[[exceptions]]\nlr = 3", "mine.toml, line 1: the exception names neither norm nor act"),
         ("[[exceptions]]\nnorm = 'bn'\n[[exceptions]]\nnorm = 'b'", "mine.toml, line 4: unknown norm 'b'"),
         ("exceptions = 'none'", "mine.toml, line 1: exceptions is 'none'; write [[exceptions]]"),
     ],

@@ -189,7 +189,7 @@ def test_other_commands_are_interrupted(home: Path, words: list[str], place: str
 @SLOW
 @pytest.mark.parametrize("number", range(12))
 def test_a_real_command_is_interrupted_at_any_time(home: Path, tmp_path: Path, number: int) -> None:
-    """Begun as a user would, compiling its kernels, and signalled with its whole group, as by Ctrl-C."""
+    """StartedRuns as a user would, compiling its kernels, and signalled with its whole group, as by Ctrl-C."""
     rng = random.Random(number)
     words = ["train", "--norm", "augnorm", "--data", "digits", "--model", "resnet20", "--epochs", "5000", "--compile"]
     environment = os.environ | {"NORMBENCH_COMPILE": "always", "PYTHONPATH": str(Path(__file__).parents[2])}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from normbench_cli.device import GpuState, gpu_state, kept_busy, limits, nvidia_smi
+from normbench_cli.device import GpuState, busy_gpu, gpu_state, limits, nvidia_smi
 
 GPU = torch.device("cuda")
 SAYS = "1410, 1980, [N/A], 250.00, 300.00, 61, 0x0000000000000024"
@@ -92,7 +92,7 @@ def test_the_gpu_is_busy_while_it_is_looked_at_and_no_longer(monkeypatch: pytest
     monkeypatch.setattr(nvidia_smi, "WARM_UP", 0.02)
     monkeypatch.setattr(torch.accelerator, "synchronize", waited.append)
     device = torch.device("cpu")
-    with pytest.raises(KeyError), kept_busy(device):
+    with pytest.raises(KeyError), busy_gpu(device):
         raise KeyError
     ended = len(waited)
     assert set(waited) == {device}

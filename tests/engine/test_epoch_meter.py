@@ -30,9 +30,9 @@ class Batch(NamedTuple):
     groups: None = None
 
 
-def add(meter: EpochMeter, *losses: float, minimized: float | None = None) -> None:
+def add(meter: EpochMeter, *losses: float, objective_value: float | None = None) -> None:
     """A step with these losses, whose every answer is correct."""
-    value = None if minimized is None else torch.tensor(minimized)
+    value = None if objective_value is None else torch.tensor(objective_value)
     for batch in meter.timed(iter([Batch(torch.tensor(losses))])):
         meter.add(batch.inputs, torch.ones(len(losses), dtype=torch.bool), value)
 
@@ -124,9 +124,9 @@ def test_the_state_that_was_saved_does_not_count_on() -> None:
 
 def test_the_objectives_value_is_averaged_as_the_loss_is_and_survives_a_checkpoint() -> None:
     meter, restored = EpochMeter(CPU), EpochMeter(CPU)
-    add(meter, 1.0, 2.0, 3.0, minimized=4.0)
+    add(meter, 1.0, 2.0, 3.0, objective_value=4.0)
     restored.load_state_dict(meter.state_dict())
-    add(restored, 1.0, minimized=8.0)
+    add(restored, 1.0, objective_value=8.0)
     assert restored.finish()[0]["train/objective"] == 5.0
 
 
@@ -136,5 +136,5 @@ def test_an_epoch_that_an_older_version_began_has_no_value_of_the_objective() ->
     state = meter.state_dict()
     del state["minimized"]
     restored.load_state_dict(state)
-    add(restored, 1.0, minimized=8.0)
+    add(restored, 1.0, objective_value=8.0)
     assert "train/objective" not in restored.finish()[0]

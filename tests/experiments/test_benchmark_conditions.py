@@ -87,7 +87,7 @@ def test_doctor_looks_at_a_gpu_while_it_is_busy(
         return state
 
     monkeypatch.setattr(benchmark_conditions, "takes_flags", lambda device: True)
-    monkeypatch.setattr(benchmark_conditions, "kept_busy", busy)
+    monkeypatch.setattr(benchmark_conditions, "busy_gpu", busy)
     monkeypatch.setattr(benchmark_conditions, "gpu_state", look)
     found = doctor.check_conditions()
     assert order == ["busy", "looked", "idle"]

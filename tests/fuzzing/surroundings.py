@@ -1,4 +1,4 @@
-"""Odd surroundings: environment variables, files in the home and data folders, the working folder's own."""
+"""Odd worker_environment: environment variables, files in the home and data folders, the working folder's own."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from normbench_cli.nightly.budget import FOR_AGAIN, Budget, in_turn
+from normbench_cli.nightly.budget import REMEASURE_FRACTION, Budget, least_recent_first
 from tests.nightly.support import FIRST, suite_of
 
 CELLS = suite_of("a", "b", "c", "d").cells
@@ -23,7 +23,7 @@ class Clock:
 
 def test_cells_that_were_never_measured_come_first_then_those_measured_longest_ago() -> None:
     last = {"a": FIRST, "c": FIRST - timedelta(days=2)}
-    assert [cell.name for cell in in_turn(CELLS, last)] == ["b", "d", "c", "a"]
+    assert [cell.name for cell in least_recent_first(CELLS, last)] == ["b", "d", "c", "a"]
 
 
 @given(st.lists(st.integers(0, 3), min_size=4, max_size=4))
@@ -31,7 +31,7 @@ def test_within_as_many_nights_as_there_are_cells_each_has_its_turn_once(days: l
     last: dict[str, datetime] = {cell.name: FIRST + timedelta(days=day) for cell, day in zip(CELLS, days, strict=True)}
     turns = []
     for night in range(len(CELLS)):
-        turns.append(in_turn(CELLS, last)[0].name)
+        turns.append(least_recent_first(CELLS, last)[0].name)
         last[turns[-1]] = FIRST + timedelta(days=10 + night)
     assert sorted(turns) == ["a", "b", "c", "d"]
 
@@ -39,8 +39,8 @@ def test_within_as_many_nights_as_there_are_cells_each_has_its_turn_once(days: l
 def test_a_part_of_the_budget_is_kept_for_measuring_again() -> None:
     clock = Clock()
     budget = Budget(100.0, clock)
-    assert budget.fits(99 * (1 - FOR_AGAIN))
-    assert not budget.fits(100 * (1 - FOR_AGAIN) + 1)
+    assert budget.fits(99 * (1 - REMEASURE_FRACTION))
+    assert not budget.fits(100 * (1 - REMEASURE_FRACTION) + 1)
     clock.seconds += 90
     assert not budget.fits(None)
     assert budget.limit(1.0, again=True) == budget.left == 10.0

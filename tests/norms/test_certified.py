@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from normbench_cli.norms._ggm import to_tolerance, tolerant
-from normbench_cli.norms._ggm.step_before import MOST_BLIND_PASSES
+from normbench_cli.norms._ggm.pass_scheduler import MOST_BLIND_PASSES
 from normbench_cli.norms._native import columns as native
 from normbench_cli.norms._native.library import compiler
 from normbench_cli.norms.augnorm import AugNorm
@@ -178,26 +178,26 @@ def test_a_blind_search_takes_more_passes_after_a_step_that_was_not_certified(bl
         resumed(torch.randn(256, 4))
     assert blind == [1, 2, MOST_BLIND_PASSES, MOST_BLIND_PASSES, 1]
     for certified, failures in ((False, 1), (False, 2), (True, 0), (False, 1)):
-        layer.step_before.report(layer.failures, torch.tensor(certified))
+        layer.pass_scheduler.report(layer.failures, torch.tensor(certified))
         assert layer.failures == failures
 
 
 def passes_of(layer: AugNorm) -> int:
-    return layer.step_before.passes(1, layer.failures)
+    return layer.pass_scheduler.passes(1, layer.failures)
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda layer: pickle.loads(pickle.dumps(layer))])
 def test_a_copy_of_a_layer_makes_as_many_passes(copied: Callable[[AugNorm], AugNorm]) -> None:
     layer = AugNorm(4)
     assert passes_of(layer) == passes_of(copied(layer)) == MOST_BLIND_PASSES
-    layer.step_before.report(layer.failures, torch.tensor(True))
+    layer.pass_scheduler.report(layer.failures, torch.tensor(True))
     assert passes_of(layer) == passes_of(copied(layer)) == 1
 
 
 def test_a_resumed_training_makes_as_many_passes_as_the_one_before() -> None:
     layer, resumed = AugNorm(4), AugNorm(4)
     for certified in (True, False):
-        layer.step_before.report(layer.failures, torch.tensor(certified))
+        layer.pass_scheduler.report(layer.failures, torch.tensor(certified))
     for name, buffer in layer.named_buffers():
         resumed.get_buffer(name).copy_(buffer)
     assert passes_of(layer) == passes_of(resumed) == 2

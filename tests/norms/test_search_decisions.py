@@ -136,4 +136,4 @@ def test_the_kernels_of_a_search_to_a_tolerance_are_compiled_ahead(
 
 def test_without_values_one_pass_shows_all_shapes() -> None:
     layer = NORMS.build("augnorm", num_features=4).to("meta")
-    assert layer.step_before.passes(1, layer.failures) == 1
+    assert layer.pass_scheduler.passes(1, layer.failures) == 1

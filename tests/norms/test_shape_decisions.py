@@ -12,7 +12,7 @@ from torch import Tensor
 from normbench_cli.norms._batch import batch_norm_operators
 from normbench_cli.norms._batch.batch_norm_operators import has_batch_norm_operators
 from normbench_cli.norms._compile import InductorKernel
-from normbench_cli.norms._compile_policy import LARGE, LARGE_MATRIX, SEARCHED_MATRIX, worth_compiling
+from normbench_cli.norms._compile_policy import LARGE, LARGE_MATRIX, SEARCHED_MATRIX, should_compile
 from normbench_cli.norms.augnorm import FEW_VALUES, LOW_PHI, STEPS_UNCHECKED, STEPS_UNCHECKED_LOW_PHI
 from normbench_cli.registry import NORMS
 from tests.norms.exact import exact
@@ -43,10 +43,10 @@ def every_fast_path_works(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_batches_are_worth_compiling(
     x: Tensor, dynamic_rows: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert worth_compiling(x, dynamic_rows) == expected
+    assert should_compile(x, dynamic_rows) == expected
     for policy in ("always", "never"):
         monkeypatch.setenv("NORMBENCH_COMPILE", policy)
-        assert worth_compiling(x, dynamic_rows) == (policy == "always")
+        assert should_compile(x, dynamic_rows) == (policy == "always")
 
 
 def test_searches_are_compiled_for_smaller_matrices(monkeypatch: pytest.MonkeyPatch) -> None:

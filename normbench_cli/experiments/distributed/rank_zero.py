@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 
 from normbench_cli.build import ResolvedConfig
-from normbench_cli.device import is_lost_connection, leave, meeting_point, process_group, usable_cores
+from normbench_cli.device import is_lost_connection, leave, process_group, rendezvous_store, usable_cores
 from normbench_cli.engine.training import Training
 from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.distributed.rank import Rank, launched_rank
@@ -38,7 +38,7 @@ def as_rank_zero(config: ResolvedConfig, state: dict[str, Any] | None = None) ->
         with among_launched(config, state) as training:
             yield training
         return
-    store = meeting_point()
+    store = rendezvous_store()
     workers, wait_seconds = Workers(config.nproc, store.port, torch.get_num_threads()), 0.0
     try:
         with process_group(0, config.nproc, store):

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import torch
 
-from normbench_cli.device import is_lost_connection, meeting_point, process_group
+from normbench_cli.device import is_lost_connection, process_group, rendezvous_store
 from normbench_cli.errors import EXIT_ERROR, first_sentence
 from normbench_cli.experiments.distributed.task import follow
 
@@ -22,7 +22,7 @@ def main() -> NoReturn:
     torch.set_num_threads(threads)
     code = 0
     try:
-        with process_group(rank, size, meeting_point(port)):
+        with process_group(rank, size, rendezvous_store(port)):
             follow(local_rank=rank)
     except Exception as error:  # of any kind: rank 0 reports the last line
         code = EXIT_ERROR

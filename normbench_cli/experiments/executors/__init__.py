@@ -9,7 +9,7 @@ worker continues the run from its last checkpoint.  Workers write the measuremen
     launch.py        run_works: from works to results
     watch.py         the progress of the cells, read from the database
     worker.py        run_task: runs a task in a worker, in any process on any machine
-    surroundings.py  what must be the same in every worker: home, data, folder, command
+    worker_environment.py  what must be the same in every worker: home, data, folder, command
     local.py         processes on this machine; local_worker.py is the main function of such a process, preparation.py
                      what it does before its first task arrives
     ray.py           tasks of a Ray cluster

@@ -26,8 +26,8 @@ from normbench_cli.experiments.executors.protocol import (
     TaskEvent,
     Work,
 )
-from normbench_cli.experiments.executors.surroundings import surroundings_here
 from normbench_cli.experiments.executors.watch import Watch
+from normbench_cli.experiments.executors.worker_environment import current_worker_environment
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.sharing import Shared
 from normbench_cli.interrupts import Interrupted, ignored
@@ -73,7 +73,7 @@ def run_works(
 
 def make_tasks(works: Sequence[Work], choice: Choice, db: str) -> list[Task]:
     """db: path or URL, as `Location.address` gives it."""
-    name, around = uuid.uuid4().hex[:12], surroundings_here()
+    name, around = uuid.uuid4().hex[:12], current_worker_environment()
     return [Task(f"{name}-{number}", work, db, around, choice.per_run.threads) for number, work in enumerate(works)]
 
 

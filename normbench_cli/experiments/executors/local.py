@@ -17,14 +17,14 @@ from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.executors.local_process import LostWorker, WorkerProcess
 from normbench_cli.experiments.executors.preparation import Preparation
 from normbench_cli.experiments.executors.protocol import Ended, Lost, Started, Task, TaskEvent, Work
-from normbench_cli.experiments.executors.surroundings import surroundings_here
+from normbench_cli.experiments.executors.worker_environment import current_worker_environment
 
 STOP_SECONDS = 20.0  # for stopped processes to record how their runs ended
 
 
 def make_executor(choice: Choice, works: Sequence[Work]) -> LocalExecutor:
     first = works[0].config
-    return LocalExecutor(shares_of(choice, first.device, len(works)), Preparation(first, surroundings_here()))
+    return LocalExecutor(shares_of(choice, first.device, len(works)), Preparation(first, current_worker_environment()))
 
 
 def shares_of(choice: Choice, device: str, cells: int) -> list[dict[str, str]]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from normbench_cli.config import RunConfig
-from normbench_cli.experiments.executors.surroundings import Surroundings
+from normbench_cli.experiments.executors.worker_environment import WorkerEnvironment
 
 
 @dataclass(frozen=True)
@@ -14,11 +14,11 @@ class Preparation:
     """config: of the first cell; the others mostly need the same."""
 
     config: RunConfig
-    surroundings: Surroundings
+    worker_environment: WorkerEnvironment
 
     def prepare(self) -> None:
         """Load the data, and all modules that a training needs."""
-        self.surroundings.enter()
+        self.worker_environment.enter()
         from normbench_cli.build import check
 
         with suppress(Exception):  # the launcher checks the same cell and reports what is wrong

@@ -8,7 +8,7 @@ from typing import Protocol, Self
 
 from normbench_cli.config import RunConfig
 from normbench_cli.experiments.events import Callback
-from normbench_cli.experiments.executors.surroundings import Surroundings
+from normbench_cli.experiments.executors.worker_environment import WorkerEnvironment
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.sharing import Shareable
 from normbench_cli.store import Store
@@ -50,7 +50,7 @@ class Task:
     id: str
     work: Work
     db: str = field(repr=False)
-    surroundings: Surroundings
+    worker_environment: WorkerEnvironment
     threads: int | None = None
 
 

@@ -29,7 +29,7 @@ EXIT_SECONDS = 30.0  # for a lost worker to end
 
 def run_task(task: Task) -> Outcome:
     """Run the cell, or continue the run that an earlier worker began.  An interrupt is recorded and raised."""
-    task.surroundings.enter()
+    task.worker_environment.enter()
     if task.threads is not None and torch.get_num_threads() != task.threads:
         torch.set_num_threads(task.threads)
     with interrupts.raised(), collected_warnings() as notices:

@@ -18,7 +18,7 @@ from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.environment import environment
 from normbench_cli.experiments.events import Callback, Event, Notice, ignore
 from normbench_cli.experiments.identity import fingerprints
-from normbench_cli.experiments.lifecycle import Begun, recording_outcome
+from normbench_cli.experiments.lifecycle import StartedRuns, recording_outcome
 from normbench_cli.experiments.recorded import Packages
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.experiments.tuning.contest import Contender, Outcome, hold
@@ -92,7 +92,7 @@ def validation_of(request: TuneRequest, config: RunConfig) -> float:
     return 0.0 if has_one else request.validation
 
 
-def begin(request: TuneRequest, store: Store, begun: Begun) -> Tuning:
+def begin(request: TuneRequest, store: Store, begun: StartedRuns) -> Tuning:
     """Reopen the row of the same tuning if there is one, otherwise begin a new one."""
     fingerprint = request.fingerprint(fingerprints(request.contenders))
     known, _ = store.newest_runs([fingerprint]).get(fingerprint, ("", ""))

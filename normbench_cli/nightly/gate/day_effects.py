@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class OfNights:
+class DayEffects:
     """Day effects by night, for one group of times.  effects: common factors; noise: as a multiple of the usual."""
 
     effects: Array
@@ -58,7 +58,7 @@ def _marked(series: Sequence[Series]) -> list[Series]:
     ]
 
 
-def day_effects(values: Array) -> OfNights:
+def day_effects(values: Array) -> DayEffects:
     """values: times x nights, NaN where a time was not measured.
 
     The effect is the median over the times of each one's distance to its own last nights, shrunk towards 1 the less the
@@ -81,7 +81,7 @@ def day_effects(values: Array) -> OfNights:
         limit = min(LARGEST_DAY_EFFECT, USUAL_DAY_EFFECTS * float(np.sqrt(np.mean(seen[first:night] ** 2))))
         effects[night] = np.clip(seen[night], -limit, limit)
         logs[:, night] -= effects[night]
-    return OfNights(np.exp(effects), noise)
+    return DayEffects(np.exp(effects), noise)
 
 
 def _medians(rows: Array) -> Array:

@@ -21,7 +21,7 @@ class ExactTrack:
     raised: float | None = None
     pending: float | None = None
     start: int = 0
-    fickle: bool = False
+    nonreproducible: bool = False
     count: int = 0
 
     def _same(self, one: float, other: float | None) -> bool:
@@ -42,9 +42,12 @@ class ExactTrack:
             return Verdict("new baseline")
         limit = self.policy.smallest(self.reference) if math.isfinite(self.reference) else 0.0
         band = Band(self.reference, limit, 0.0)
-        known_fickle, self.fickle = self.fickle, any(not self._same(repeated, value) for repeated in again)
-        if self.fickle:
-            return Verdict("regression", band, value, index, known=known_fickle, fickle=True)
+        was_nonreproducible, self.nonreproducible = (
+            self.nonreproducible,
+            any(not self._same(repeated, value) for repeated in again),
+        )
+        if self.nonreproducible:
+            return Verdict("regression", band, value, index, known=was_nonreproducible, nonreproducible=True)
         if self.wants(value, again) and not self._same(value, self.pending):
             self.pending = value
             direction = 1 if value > self.reference else -1

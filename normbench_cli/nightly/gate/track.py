@@ -57,7 +57,7 @@ class Track:
         band = self.band()
         if self.raised:
             return self.raised.wants(value, again, self._night(value, again, noise), band)
-        return self._is_looked_at(value, band, noise) and is_open(self._night(value, again, noise), again, band)
+        return self._is_candidate(value, band, noise) and is_open(self._night(value, again, noise), again, band)
 
     def _too_short(self, value: float) -> bool:
         return len(self.reference) + len(self.residuals) < FEWEST_NIGHTS and not math.isinf(value)
@@ -65,7 +65,7 @@ class Track:
     def _night(self, value: float, again: Sequence[float], noise: float) -> Night:
         return night_of(self.count, value, again, self.band().noise, self.spreads, noise)
 
-    def _is_looked_at(self, value: float, band: Band, noise: float) -> bool:
+    def _is_candidate(self, value: float, band: Band, noise: float) -> bool:
         """Whether a value lies outside, or follows a night that counts in part; noise lowers the upper limit."""
         near = any(nights and self.count - nights[-1].index < NIGHTS_TOGETHER for nights in self.in_part.values())
         return near or not band.low <= value <= band.high - (noise - 1) * band.noise
@@ -79,7 +79,7 @@ class Track:
         band, night, short = self.band(), self._night(value, again, noise), self._too_short(value)
         if (spread := spread_of(again)) is not None:
             self.spreads = [*self.spreads, spread / noise][-WINDOW:]
-        looked_at = self._is_looked_at(value, band, noise)  # others were measured again only as controls
+        looked_at = self._is_candidate(value, band, noise)  # others were measured again only as controls
         self.count += 1
         if self.raised:
             return self._add_to_raised(self.raised, night, value, band)

@@ -14,8 +14,8 @@ class Verdict:
 
     known: the regression was reported before.  changed: the level changed with this night.  back: it returned to the
     level before a regression.  unsure: off the raised level, unconfirmed.  refuted: outside at first, but repetitions
-    lay inside.  creep: how much the level drifted since the first nights.  fickle: repetitions of an exact measurement
-    differ.
+    lay inside.  creep: how much the level drifted since the first nights.  nonreproducible: repetitions of an exact
+    measurement differ.
     """
 
     status: Status
@@ -29,4 +29,4 @@ class Verdict:
     unsure: bool = False
     refuted: bool = False
     creep: float = 0.0
-    fickle: bool = False
+    nonreproducible: bool = False

@@ -43,7 +43,7 @@ def _improved(last: Point, verdict: Verdict) -> str:
 
 def _regressed(series: Series, verdict: Verdict, start: int | None) -> str:
     last = series.points[-1]
-    if verdict.fickle:
+    if verdict.nonreproducible:
         return "the same night measured different values: it no longer repeats to the last digit"
     if verdict.creep:
         text = f"no single step: it drifted by {abs(verdict.creep):.4g} since {series.points[0].day}"

@@ -31,7 +31,7 @@ from normbench_cli.norms._batch.layout import (
 )
 from normbench_cli.norms._batch.reduce import map_chunks, materialize, moments, sum_chunks
 from normbench_cli.norms._compile import InductorKernel
-from normbench_cli.norms._compile_policy import is_concrete, worth_compiling
+from normbench_cli.norms._compile_policy import is_concrete, should_compile
 from normbench_cli.norms._native import columns as native
 from normbench_cli.norms._native import standardize
 
@@ -115,7 +115,7 @@ class PopNormFunction(torch.autograd.Function):
             ctx.save_for_backward(x, weight, bias, mean, scale)
             ctx.mark_non_differentiable(mean, var)
             return y, mean, var
-        uncompiled = is_concrete(x) and not worth_compiling(x, dynamic_rows=x.ndim == 2)
+        uncompiled = is_concrete(x) and not should_compile(x, dynamic_rows=x.ndim == 2)
         ctx.lean = uncompiled and x.dtype == weight.dtype and has_batch_norm_operators(x.device)
         if ctx.lean:
             y, mean, var, scale = lean_forward(x, weight, bias, constants)

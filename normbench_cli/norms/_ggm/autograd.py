@@ -26,7 +26,7 @@ from normbench_cli.norms._ggm.kernels import (
     fit_about,
     forward_pass,
     scale_and_shift,
-    squares_lost,
+    squares_out_of_range,
 )
 from normbench_cli.norms._ggm.solver import ACCURACY, MAX_STEPS, SearchState, solve_columns
 from normbench_cli.norms._ggm.stats import SolverTotals, add_call
@@ -138,7 +138,7 @@ def finish_forward(
 
 def lost_but_not_equal(flat: Tensor, problem: Problem) -> Tensor:
     """Bool (C): channels whose squares over- or underflow although their values differ."""
-    lost = squares_lost(problem)
+    lost = squares_out_of_range(problem)
     channels = lost.nonzero()[:, 0]
     if len(channels):
         values = flat.index_select(1, channels)

@@ -31,7 +31,7 @@ REACH_IN_TOLERANCES = 4.0  # times values^(1/6): the length r where both bounds 
 TRUSTED_STEP = 0.25  # standard deviations; a longer step from the previous batch's center is worse than its offset
 
 
-class Asked(NamedTuple):
+class TargetAccuracy(NamedTuple):
     """The accuracy asked of the search, (C) each unless noted."""
 
     distance: Tensor  # from the exact median, apart from rounding
@@ -41,10 +41,10 @@ class Asked(NamedTuple):
     floor: Tensor  # smaller distances count as this one, which moves the median by no more than it
     rounding: float  # relative spacing of floating point numbers
 
-    def of(self, chosen: Tensor) -> Asked:
+    def of(self, chosen: Tensor) -> TargetAccuracy:
         """The same for some of the medians."""
         distance, reach, one_sided, two_sided, floor = (t[chosen] for t in self[:5])
-        return Asked(distance, reach, one_sided, two_sided, floor, self.rounding)
+        return TargetAccuracy(distance, reach, one_sided, two_sided, floor, self.rounding)
 
 
 def in_deviations(error: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
@@ -69,9 +69,9 @@ def quick_weights(distance: Tensor, phi: float | Tensor, per_unit: Tensor) -> Te
     return distance.mul(per_unit).log_().mul_(phi - 2).exp_()
 
 
-def what_is_asked(
+def target_accuracy(
     mean: Tensor, sd: Tensor, floor: Tensor, phi: float | Tensor, values: int | Tensor, tol: float
-) -> Asked:
+) -> TargetAccuracy:
     """tol: in standard errors sd / sqrt(values); never less than the exact search reaches."""
     accuracy = ACCURACY[sd.dtype]
     standard_error = sd * (torch.ones_like(sd) / values).sqrt()
@@ -83,10 +83,10 @@ def what_is_asked(
     of_both = (torch.ones_like(sd) * values) ** (1 / 6) * REACH_IN_TOLERANCES
     reach = (distance + mean.abs() * accuracy.rounding) * torch.where(both, of_both, slope)
     one_sided, two_sided = reach / slope, torch.where(both, reach / 2, 0.0)
-    return Asked(distance, materialize(reach), one_sided, two_sided, floor, accuracy.rounding)
+    return TargetAccuracy(distance, materialize(reach), one_sided, two_sided, floor, accuracy.rounding)
 
 
-def certified_bound(step: Tensor, near_share: Tensor, phi: float | Tensor, asked: Asked) -> Tensor:
+def certified_bound(step: Tensor, near_share: Tensor, phi: float | Tensor, asked: TargetAccuracy) -> Tensor:
     """How far the end of Newton's step can be from the median; infinite where nothing is guaranteed.
 
     step: S / (p W); near_share: N / W
@@ -99,7 +99,7 @@ def certified_bound(step: Tensor, near_share: Tensor, phi: float | Tensor, asked
     return torch.where(both, two_sided, torch.where(most <= asked.one_sided, most, torch.inf))
 
 
-def certified_step(state: SearchState, sums: Sums, phi: float | Tensor, asked: Asked) -> SearchState:
+def certified_step(state: SearchState, sums: Sums, phi: float | Tensor, asked: TargetAccuracy) -> SearchState:
     """Narrow the bracket, then take Newton's step; bisect where it leaves the bracket or the score has not halved.
 
     A channel is done when the end of its step is certified to be within the asked distance of the median.  Where a step
@@ -134,7 +134,7 @@ def certified_step(state: SearchState, sums: Sums, phi: float | Tensor, asked: A
 
 
 def certified_search(
-    state: SearchState, sums: Callable[[Tensor], Sums], phi: float | Tensor, asked: Asked, steps: int
+    state: SearchState, sums: Callable[[Tensor], Sums], phi: float | Tensor, asked: TargetAccuracy, steps: int
 ) -> SearchState:
     """Take `steps` steps, each a pass over the data; `error` is a distance, not yet in standard deviations."""
     for _ in range(steps):

@@ -107,7 +107,7 @@ def problem_of(data: Tensor, mean: Tensor, var: Tensor, options: SolverOptions) 
     return Problem(mean, var, sd, floor, sd.clamp_min(TINY), mean - reach, mean + reach)
 
 
-def squares_lost(problem: Problem) -> Tensor:
+def squares_out_of_range(problem: Problem) -> Tensor:
     """Bool: channels whose squares over- or underflow, so that `var` says nothing about their spread.
 
     They include channels of equal values near zero.  The bracket includes rounding, which is a fraction of the mean:
@@ -160,7 +160,7 @@ def forward_pass(
         sums = column_sums(data, power, problem.floor, problem.unit, problem.sd * REACH)
         if options.plain:
             state = plain_newton(problem.mean, sums, power, problem.sd, options.steps)
-            enough = ~squares_lost(problem).any()
+            enough = ~squares_out_of_range(problem).any()
         else:
             start = problem.mean + offset.to(data.dtype) * problem.sd
             state = start_search(start, problem.low, problem.high)

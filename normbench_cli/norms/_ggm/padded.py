@@ -16,11 +16,11 @@ from torch import Tensor
 
 from normbench_cli.norms._batch.reduce import materialize
 from normbench_cli.norms._ggm.certified import (
-    Asked,
+    TargetAccuracy,
     certified_search,
     in_deviations,
     in_standard_errors,
-    what_is_asked,
+    target_accuracy,
 )
 from normbench_cli.norms._ggm.solver import (
     ACCURACY,
@@ -118,10 +118,12 @@ def search_on(
     return state._replace(done=state.done.to(data.dtype))
 
 
-def asked_of(sizes: Tensor, power: float | Tensor, problem: GraphProblem, options: GraphOptions) -> Asked | None:
+def asked_of(
+    sizes: Tensor, power: float | Tensor, problem: GraphProblem, options: GraphOptions
+) -> TargetAccuracy | None:
     if options.tol is None:
         return None
-    return what_is_asked(problem.mean, problem.sd, problem.floor, power, sizes, options.tol)
+    return target_accuracy(problem.mean, problem.sd, problem.floor, power, sizes, options.tol)
 
 
 def padded_sums(

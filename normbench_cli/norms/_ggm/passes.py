@@ -16,14 +16,14 @@ from torch import Tensor
 from normbench_cli.norms._batch.layout import per_channel, values_per_channel, working_dtype
 from normbench_cli.norms._batch.reduce import materialize, moments_and, sample_mean, sample_of, sum_chunks
 from normbench_cli.norms._ggm.certified import (
-    Asked,
+    TargetAccuracy,
     certified_search,
     has_roots,
     in_deviations,
     in_standard_errors,
     quick_weights,
     start_from_center,
-    what_is_asked,
+    target_accuracy,
 )
 from normbench_cli.norms._ggm.kernels import (
     Fit,
@@ -33,7 +33,7 @@ from normbench_cli.norms._ggm.kernels import (
     prepare,
     problem_of,
     scale_and_shift,
-    squares_lost,
+    squares_out_of_range,
     unflatten,
 )
 from normbench_cli.norms._ggm.solver import ACCURACY, TINY, SearchState, Sums, start_search
@@ -81,7 +81,7 @@ def forward_pass(
     state = state._replace(y=materialize(state.y))
     smooth = not options.above_two and (options.steps > 1 or not has_roots(power))
     state = search_on(data, power, problem, state, options, smooth)
-    settled = (state.done & ~squares_lost(problem)).all()
+    settled = (state.done & ~squares_out_of_range(problem)).all()
     fit = fit_about(problem, materialize(state.y), options.eps)
     y = scale_and_shift(flat, fit.mu, fit.scale, weight, bias)
     return (settled, *completed(y, fit, errors_in_deviations(problem, state), solver_totals), *problem, *state)
@@ -120,13 +120,13 @@ def search_on(
 ) -> SearchState:
     """smooth: average the slope over a distance, which a pass that is nearly always the last does not need."""
     assert options.tol is not None
-    asked = what_is_asked(problem.mean, problem.sd, problem.floor, power, values_per_channel(data), options.tol)
+    asked = target_accuracy(problem.mean, problem.sd, problem.floor, power, values_per_channel(data), options.tol)
     sums = sums_of(data, power, problem, asked, smooth)
     return certified_search(state, sums, power, asked, options.steps)
 
 
 def sums_of(
-    data: Tensor, power: float | Tensor, problem: Problem, asked: Asked, smooth: bool
+    data: Tensor, power: float | Tensor, problem: Problem, asked: TargetAccuracy, smooth: bool
 ) -> Callable[[Tensor], Sums]:
     """`Sums` as a function of y, if ``smooth`` with a slope averaged over `CORE_OF_STEPS` tolerances."""
     floor, per_unit, reach = (

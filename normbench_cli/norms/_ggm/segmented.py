@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from normbench_cli.norms._ggm.certified import Asked, certified_search, in_deviations, what_is_asked
+from normbench_cli.norms._ggm.certified import TargetAccuracy, certified_search, in_deviations, target_accuracy
 from normbench_cli.norms._ggm.solver import (
     ACCURACY,
     MAX_STEPS,
@@ -94,7 +94,7 @@ class _SegmentedMedian(torch.autograd.Function):
         sd = segment_mean((data - to_rows(mean, batch)).square(), batch, segments, sizes).sqrt()
         floor = (sd * accuracy.floor).clamp_min(TINY)
         unit = (high - low).clamp_min(TINY)
-        asked = None if tol is None else what_is_asked(mean, sd, floor, power, sizes.unsqueeze(-1), tol)
+        asked = None if tol is None else target_accuracy(mean, sd, floor, power, sizes.unsqueeze(-1), tol)
         sums = _segment_sums(data, power, batch, floor, unit, sd * REACH if asked is None else asked.reach)
         if plain_iterations is not None:
             state = plain_newton(mean, sums, power, sd, plain_iterations)
@@ -139,7 +139,7 @@ def search_on(
     phi: float | Tensor,
     sd: Tensor,
     accuracy: Accuracy,
-    asked: Asked | None,
+    asked: TargetAccuracy | None,
     steps: int,
     stop_early: bool,
 ) -> SearchState:
@@ -162,7 +162,7 @@ def search_rest(
     unit: Tensor,
     sd: Tensor,
     accuracy: Accuracy,
-    asked: Asked | None,
+    asked: TargetAccuracy | None,
     steps: int,
 ) -> SearchState:
     """Continue for the remaining medians only, which are few after the first steps: each becomes a segment of its own,

@@ -21,7 +21,7 @@ from normbench_cli.norms._batch.layout import per_channel, values_per_channel
 from normbench_cli.norms._batch.processes import Processes
 from normbench_cli.norms._batch.selection import mid_range, middle
 from normbench_cli.norms._batch.synced import axes_of_channel, mean_over, range_of
-from normbench_cli.norms._ggm.certified import certified_step, in_deviations, what_is_asked
+from normbench_cli.norms._ggm.certified import certified_step, in_deviations, target_accuracy
 from normbench_cli.norms._ggm.kernels import Problem, SolverOptions, problem_of
 from normbench_cli.norms._ggm.solver import (
     ACCURACY,
@@ -93,7 +93,7 @@ def search_over(
     """The state's errors are in standard deviations."""
     problem, count = problem_over(processes, data, options)
     accuracy, exact = ACCURACY[data.dtype], options.tol is None
-    asked = what_is_asked(problem.mean, problem.sd, problem.floor, power, count, options.tol or 1.0)
+    asked = target_accuracy(problem.mean, problem.sd, problem.floor, power, count, options.tol or 1.0)
     local = column_sums(data, power, problem.floor, problem.unit, problem.sd * REACH if exact else asked.reach)
     sums = added(local, processes)
     if options.plain:

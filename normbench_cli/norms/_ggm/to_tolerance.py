@@ -15,7 +15,7 @@ from normbench_cli.norms._ggm.autograd import normalization_backward
 from normbench_cli.norms._ggm.buffers import SolverBuffers
 from normbench_cli.norms._ggm.kernels import SolverOptions
 from normbench_cli.norms._ggm.operators import backward_operator, forward_operator
-from normbench_cli.norms._ggm.step_before import StepBefore
+from normbench_cli.norms._ggm.pass_scheduler import PassScheduler
 from normbench_cli.norms._ggm.tolerant import BACKWARD, forward_step
 from normbench_cli.norms._native.columns import dense
 
@@ -28,13 +28,13 @@ def normalize_to_tolerance(
     buffers: SolverBuffers,
     options: SolverOptions,
     options_as_text: str,
-    step_before: StepBefore,
+    pass_scheduler: PassScheduler,
     failures: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return y, mu and sigma^2.
 
     x, y: (N, C, ...); phi: (C), or None if it is a constant of the options; mu, sigma^2: (C); buffers: updated in
-    place; options_as_text: the same options, for an operator; failures: (), updated by `step_before`.  y is
+    place; options_as_text: the same options, for an operator; failures: (), updated by `pass_scheduler`.  y is
     differentiable in x, weight, bias and phi.
     """
     tensors = x, weight, bias, phi
@@ -47,11 +47,11 @@ def normalize_to_tolerance(
         return y, fit[0], fit[1]
     blind = not torch.compiler.is_compiling()
     if blind:
-        options = options._replace(steps=step_before.passes(options.steps, failures))
+        options = options._replace(steps=pass_scheduler.passes(options.steps, failures))
     y, mu, var, certified, *new = _Normalize.apply(*tensors, *buffers, options)  # type: ignore[no-untyped-call]
     buffers.update(new)
     if blind:
-        step_before.report(failures, certified)
+        pass_scheduler.report(failures, certified)
     return y, mu, var
 
 

@@ -1,7 +1,7 @@
 """The forward pass with a tolerance, with and without a convergence test.
 
 On a CPU the test costs nothing, and the search continues until every channel is certified.  On an accelerator there is
-no test: `step_before.py` sets the number of passes.
+no test: `pass_scheduler.py` sets the number of passes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from normbench_cli.norms._ggm.kernels import (
     SolverOptions,
     fit_about,
     scale_and_shift,
-    squares_lost,
+    squares_out_of_range,
     unflatten,
 )
 from normbench_cli.norms._ggm.passes import (
@@ -63,7 +63,7 @@ def forward_step(
     if not reads_without_sync(flat) or bool(settled):
         return step
     problem, state = unflatten(found[cut:])
-    left = ~state.done | squares_lost(problem)
+    left = ~state.done | squares_out_of_range(problem)
     state, fit = search_and_test(flat, phi, problem, state, options, dynamic_rows)
     fit = Fit(*(torch.where(left, new, getattr(step, name)) for name, new in zip(Fit._fields, fit, strict=True)))
     y = scaled_again(flat, weight, bias, step.y, fit, left.nonzero()[:, 0], dynamic_rows)
@@ -107,7 +107,7 @@ def search_and_test(
         state = SearchState(*MORE(flat, phi, *problem, *state, options=once, dynamic_rows=dynamic_rows))
     state = search_for_few(flat, phi, problem, state, once)
     alone = ~state.done
-    if bool(squares_lost(problem).any()):
+    if bool(squares_out_of_range(problem).any()):
         alone = alone | lost_but_not_equal(flat, problem)
     state, fit = errors_in_deviations(problem, state), fit_about(problem, state.y, options.eps)
     channels = alone.nonzero()[:, 0]

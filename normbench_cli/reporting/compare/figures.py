@@ -34,32 +34,32 @@ def label(side: Side) -> str:
 
 
 def profile_ratios(store: Store, a: Side, b: Side) -> pd.DataFrame:
-    """Columns norm, reference, at, ratio, low, high, in_turns, runs: the step time of B relative to A.
+    """Columns norm, reference, at, ratio, low, high, interleaved, runs: the step time of B relative to A.
 
-    in_turns: both were measured interleaved in one process, so the ratio is the median of the per-round ratios, with a
-    bootstrap interval.  Otherwise it is the ratio of medians, which includes any drift of the machine.
+    interleaved: both were measured in alternating rounds of one process, so the ratio is the median of the per-round
+    ratios, with a bootstrap interval.  Otherwise it is the ratio of medians, which includes any drift of the machine.
     """
     rows: list[dict[str, Any]] = []
     together = dict(zip(a.finished["id"], sessions(store, a.finished["id"].tolist()), strict=True))
     others = dict(zip(b.finished["id"], sessions(store, b.finished["id"].tolist()), strict=True))
     for base in a.finished.itertuples():
         for run in b.finished.itertuples():
-            in_turns = together[base.id] == others[run.id]
+            interleaved = together[base.id] == others[run.id]
             names = {"norm": run.norm, "reference": base.norm, "runs": (run.id, base.id)}
-            rows += [names | found for found in ratios_of(store, str(run.id), str(base.id), in_turns=in_turns)]
+            rows += [names | found for found in ratios_of(store, str(run.id), str(base.id), interleaved=interleaved)]
     return pd.DataFrame(rows)
 
 
-def ratios_of(store: Store, run_id: str, base_id: str, *, in_turns: bool) -> Iterator[dict[str, Any]]:
+def ratios_of(store: Store, run_id: str, base_id: str, *, interleaved: bool) -> Iterator[dict[str, Any]]:
     """Yield a row for each shape or model that both profiles measured."""
     for name in sorted({*series_names(store, run_id)} & {*series_names(store, base_id)}):
         metric, _, place = name.partition("@")
         own, base = (series(store, one, name).to_numpy("float64") for one in (run_id, base_id))
         if metric != TIME or not len(own) or not len(base):
             continue
-        paired = in_turns and len(own) == len(base)
+        paired = interleaved and len(own) == len(base)
         ratio, low, high = paired_ratio(own, base) if paired else (np.median(own) / np.median(base), np.nan, np.nan)
-        yield {"at": place, "ratio": float(ratio), "low": float(low), "high": float(high), "in_turns": paired}
+        yield {"at": place, "ratio": float(ratio), "low": float(low), "high": float(high), "interleaved": paired}
 
 
 def ratio_figure(ratios: pd.DataFrame, sides: tuple[Side, Side]) -> Figure:

@@ -115,12 +115,12 @@ def ratio_table(made: TwoSides) -> Table:
             Cell(row.reference),
             Cell(row.at),
             Cell(f"{row.ratio:.3g}", row.ratio, runs=row.runs),
-            Cell(f"{row.low:.3g} to {row.high:.3g}" if row.in_turns else "-"),
+            Cell(f"{row.low:.3g} to {row.high:.3g}" if row.interleaved else "-"),
         ]
         for row in made.ratios.itertuples()
     ]
     notes = ["Ratio: median over rounds of B's step time to A's, with a bootstrap 95 % interval."]
-    if not made.ratios["in_turns"].all():
+    if not made.ratios["interleaved"].all():
         notes.append(
             "Without an interval: the two did not take turns in one profile, so a slower minute of the machine may be"
             " part of the ratio of their medians."

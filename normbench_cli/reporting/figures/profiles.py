@@ -94,10 +94,10 @@ def paired_ratio(own: np.ndarray, base: np.ndarray, seed: int = 0) -> tuple[floa
 def rounds_beyond(rounds: int) -> int:
     """How many ratios a sign test leaves outside on each side: the largest k for which at most k heads in `rounds` coin
     tosses have a probability of at most 2.5 %."""
-    cases = so_many_or_fewer = 1
+    cases = cumulative = 1
     count = 0
-    while 40 * so_many_or_fewer <= 2**rounds:  # in integers, which do not overflow
+    while 40 * cumulative <= 2**rounds:  # in integers, which do not overflow
         count += 1
         cases = cases * (rounds - count + 1) // count
-        so_many_or_fewer += cases
+        cumulative += cases
     return max(0, count - 1)

@@ -9,7 +9,7 @@ scores.py, answers.py, questions.py
                a suite's question: the compared values, the answers, their sentence, table and figures
 protocol.py    deviations from the papers' protocol, and why
 run_times.py   how long the recorded runs took
-still_open.py  which runs of the papers' protocol are missing, and the hours that they take
+missing_runs.py  which runs of the papers' protocol are missing, and the hours that they take
 records.py     the numbers for CSV, JSON and parquet
 document.py    everything as a `Document`
 """

@@ -13,6 +13,7 @@ from normbench_cli.reporting.reproduction.along import figures_along
 from normbench_cli.reporting.reproduction.cells import Measured, measure_cells
 from normbench_cli.reporting.reproduction.compare import NO_NUMBER, compare, number
 from normbench_cli.reporting.reproduction.figures import make_figures
+from normbench_cli.reporting.reproduction.missing_runs import missing_runs, open_records, open_table, recorded_rates
 from normbench_cli.reporting.reproduction.protocol import (
     protocol_differences,
     protocol_records,
@@ -28,7 +29,6 @@ from normbench_cli.reporting.reproduction.questions import (
 )
 from normbench_cli.reporting.reproduction.records import Row, claim_records, records_of
 from normbench_cli.reporting.reproduction.run_times import RunTimes, mean_time, run_times
-from normbench_cli.reporting.reproduction.still_open import open_records, open_table, recorded_rates, still_open
 from normbench_cli.reporting.reproduction.wide import is_wide, wide_records, wide_table
 from normbench_cli.reporting.run_details import run_details
 from normbench_cli.store import Store
@@ -92,7 +92,7 @@ def make_document(
         blocks.append(claims_table(judged, scale))
     if differences := protocol_differences(suites, scale):
         blocks.append(protocol_table(differences, scale))
-    if found := still_open(suites, scale, recorded, times, recorded_rates(frame)):
+    if found := missing_runs(suites, scale, recorded, times, recorded_rates(frame)):
         blocks.append(open_table(found, devices))
     return Document(
         title="Reproduction: " + ", ".join(suite.name for suite in suites),

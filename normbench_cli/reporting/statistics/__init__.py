@@ -61,16 +61,16 @@ if TYPE_CHECKING:
         log_rank,
         median_time,
     )
-    from normbench_cli.reporting.statistics.tuned import RobustRange, Standing, robust_range, stand
+    from normbench_cli.reporting.statistics.tuned import Ranking, RobustRange, rank_contenders, robust_range
 
 __all__ = [
     "LEVEL",
     "Comparison",
     "Friedman",
     "GroupComparisons",
+    "Ranking",
     "RobustRange",
     "SignTest",
-    "Standing",
     "Summary",
     "Time",
     "TimeComparison",
@@ -91,13 +91,13 @@ __all__ = [
     "median_time",
     "nemenyi_critical_difference",
     "nemenyi_p_values",
+    "rank_contenders",
     "robust_range",
     "seeds_for_level",
     "seeds_needed",
     "sign_flip_p_value",
     "sign_test",
     "smallest_p_value",
-    "stand",
     "summarize",
     "t_test_p_value",
 ]

@@ -55,7 +55,7 @@ def compare_groups(
         table[f"{name}_holm"] = holm(table[name].tolist())
     table["significant"] = table["p_permutation_holm"] <= level
     best = best_group(groups, higher_is_better)
-    ties = () if best is None else tuple(undecided(groups, best, level))
+    ties = () if best is None else tuple(tied_with_best(groups, best, level))
     return GroupComparisons(table, best, ties, tuple(dict.fromkeys(text for row in rows for text in row["limits"])))
 
 
@@ -111,7 +111,7 @@ def best_group(groups: Mapping[Hashable, Seeds], higher_is_better: bool) -> Hash
     return (max if higher_is_better else min)(means, key=means.__getitem__)
 
 
-def undecided(groups: Mapping[Hashable, Seeds], best: Hashable, level: float) -> Iterator[Hashable]:
+def tied_with_best(groups: Mapping[Hashable, Seeds], best: Hashable, level: float) -> Iterator[Hashable]:
     """The best group and those not significantly different from it."""
     pairs = [pair for pair in combinations(groups, 2) if paired(groups[pair[0]], groups[pair[1]])[0]]
     p_of = dict(zip(pairs, holm(pair_p_values(groups, pairs)), strict=True))

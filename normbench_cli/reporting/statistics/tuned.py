@@ -21,7 +21,7 @@ LUCK_DF = (
 
 
 @dataclass(frozen=True)
-class Standing:
+class Ranking:
     """best: the contender with the best mean of its final runs, None if none has a value.
 
     p: for each other contender, the test against the best that includes the luck of both searches, see `luck_test`.
@@ -40,8 +40,8 @@ class Standing:
         return not self.p.get(name, NAN) <= LEVEL
 
 
-def stand(finals: Mapping[Hashable, Seeds], luck: Mapping[Hashable, float] | None = None) -> Standing:
-    """Return the standing.  finals: each contender's final values by seed, nan for a diverged run.
+def rank_contenders(finals: Mapping[Hashable, Seeds], luck: Mapping[Hashable, float] | None = None) -> Ranking:
+    """Return the ranking.  finals: each contender's final values by seed, nan for a diverged run.
 
     luck: the variance that each contender's search adds.  A t-test decides, because with five seeds the permutation
     test cannot go below 1/16.
@@ -57,7 +57,7 @@ def stand(finals: Mapping[Hashable, Seeds], luck: Mapping[Hashable, float] | Non
         "p_permutation": [one.p_permutation for one in found],
     }
     others = [(number, b if a == best else a) for number, (a, b) in enumerate(pairs) if best in (a, b)]
-    return Standing(best, **{test: {name: ps[number] for number, name in others} for test, ps in tests.items()})
+    return Ranking(best, **{test: {name: ps[number] for number, name in others} for test, ps in tests.items()})
 
 
 def with_luck(found: Comparison, a: float, b: float) -> float:

@@ -59,7 +59,7 @@ def final_cells(found: Findings, row: Finding) -> list[Cell]:
     verdict = found.verdict(row.name)
     text = tables.cell(metric, test.mean, test.sd, test.n) + lost
     interval = f"{test.ci95_low * 100:.2f} to {test.ci95_high * 100:.2f}" if test.n > 1 else "-"
-    p = found.standing.p.get(row.name, math.nan)
+    p = found.ranking.p.get(row.name, math.nan)
     return [
         Cell(text, test.mean, bold=verdict == "best", runs=runs),
         Cell(interval),
@@ -159,9 +159,9 @@ def record_of(found: Findings, row: Finding) -> dict[str, Any]:
             for name in ("mean", "sd", "n", "ci95_low", "ci95_high")
         },
         "luck_sd": row.luck,
-        "p_holm": found.standing.p.get(row.name),
-        "p_t_holm": found.standing.p_t.get(row.name),
-        "p_permutation": found.standing.p_permutation.get(row.name),
+        "p_holm": found.ranking.p.get(row.name),
+        "p_t_holm": found.ranking.p_t.get(row.name),
+        "p_permutation": found.ranking.p_permutation.get(row.name),
         "verdict": found.verdict(row.name),
         "finals_diverged": row.finals_diverged,
         "trials": len(row.contender.trials),

@@ -7,14 +7,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from normbench_cli.reporting.statistics import (
+    Ranking,
     RobustRange,
-    Standing,
     Summary,
     expected_best,
     expected_best_interval,
     luck_of_search,
+    rank_contenders,
     robust_range,
-    stand,
     summarize,
 )
 from normbench_cli.reporting.tuning.read import Contender, Tuning
@@ -59,15 +59,15 @@ class Findings:
     tuning: Tuning
     setting: str
     rows: Sequence[Finding]
-    standing: Standing
+    ranking: Ranking
 
     def verdict(self, name: str) -> str:
         """Best, tie with it, or worse."""
-        if self.standing.best is None or name not in (self.standing.best, *self.standing.p):
+        if self.ranking.best is None or name not in (self.ranking.best, *self.ranking.p):
             return "-"
-        if name == self.standing.best:
+        if name == self.ranking.best:
             return "best"
-        return "tie" if self.standing.is_tie(name) else "worse"
+        return "tie" if self.ranking.is_tie(name) else "worse"
 
 
 def find(tuning: Tuning) -> Findings:
@@ -77,7 +77,7 @@ def find(tuning: Tuning) -> Findings:
     }
     rows = [finding_of(one, setting, tuning.space) for one in tuning.contenders]
     luck: dict[Hashable, float] = {row.name: row.luck**2 for row in rows}
-    return Findings(tuning, setting, rows, stand(finals, luck))
+    return Findings(tuning, setting, rows, rank_contenders(finals, luck))
 
 
 def finding_of(contender: Contender, setting: str, space: Mapping[str, tuple[float, float, bool]]) -> Finding:

@@ -25,8 +25,8 @@ class Nap:
     status: str = "new"
 
     def run(self, store: Store, on_event: Callback) -> RunResult:
-        made_of: dict[str, Any] = {"fingerprint": self.fingerprint, "details": {}, "instead_of": ""}
-        run_id = begin_run(self.config, store, {"host": "here"}, **made_of)
+        record: dict[str, Any] = {"fingerprint": self.fingerprint, "details": {}, "instead_of": ""}
+        run_id = begin_run(self.config, store, {"host": "here"}, **record)
         time.sleep(SECONDS)
         store.record(run_id, {"train/loss": 0.0}, epoch=1, step=1)
         store.end(run_id, "finished")

@@ -11,7 +11,7 @@ from normbench_cli import build
 from normbench_cli.config import RunConfig, make_config
 from normbench_cli.experiments.executors.choice import Choice, PerRun, open_executor
 from normbench_cli.experiments.executors.preparation import Preparation
-from normbench_cli.experiments.executors.surroundings import surroundings_here
+from normbench_cli.experiments.executors.worker_environment import current_worker_environment
 from tests.experiments.executors.support import TINY, works
 
 
@@ -28,7 +28,7 @@ def test_the_cell_is_checked_and_what_is_wrong_with_it_is_left_to_the_launcher(
 
     monkeypatch.setattr(build, "check", check)
     config = make_config({**TINY, "batch_size": batch_size})
-    Preparation(config, surroundings_here()).prepare()
+    Preparation(config, current_worker_environment()).prepare()
     assert checked == [config]
 
 

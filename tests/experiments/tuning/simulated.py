@@ -13,7 +13,7 @@ from normbench_cli.experiments.tuning.request import Budget, Pruner, Sampler
 from normbench_cli.experiments.tuning.sampling import Proposal, Study
 from normbench_cli.experiments.tuning.space import parse_space
 from normbench_cli.reporting.statistics.luck import luck_of_search
-from normbench_cli.reporting.statistics.tuned import Standing, stand
+from normbench_cli.reporting.statistics.tuned import Ranking, rank_contenders
 
 SPACE = parse_space([])
 BEST = {"lr": 0.1, "weight_decay": 5e-4, "init_gain": 1.0}  # the best setting of every objective here
@@ -96,8 +96,8 @@ def search(
 
 def tuned(
     objectives: Sequence[Objective], rng: np.random.Generator, seeds: int = 5, sampler: Sampler = "quasi-random"
-) -> Standing:
-    """The standing of contenders after their trials and final runs; they are called 0, 1, ..."""
+) -> Ranking:
+    """The ranking of contenders after their trials and final runs; they are called 0, 1, ..."""
     contenders, _ = search(objectives, rng, sampler=sampler)
     finals: dict[Hashable, dict[Hashable, float]] = {}
     luck: dict[Hashable, float] = {}
@@ -107,4 +107,4 @@ def tuned(
         finals[index] = {seed: mean + rng.normal(0, objective.sd) for seed in range(seeds)}
         scores = [trial.outcome.score for trial in contender.trials]
         luck[index] = luck_of_search(scores, objective.examples, float(np.std(list(finals[index].values()), ddof=1)))
-    return stand(finals, luck)
+    return rank_contenders(finals, luck)

@@ -23,8 +23,8 @@ def without_collections(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_contender_under_two_names_is_a_tie_in_95_percent_of_tunings() -> None:
     """Their noise is independent in trials and final runs, so often two different settings are chosen."""
     rng = np.random.default_rng(0)
-    standings = [tuned([Objective(), Objective()], rng) for _ in range(TUNINGS)]
-    ties = sum(one.is_tie(name) for one in standings for name in one.p)
+    rankings = [tuned([Objective(), Objective()], rng) for _ in range(TUNINGS)]
+    ties = sum(one.is_tie(name) for one in rankings for name in one.p)
     assert ties >= 0.95 * TUNINGS
 
 
@@ -34,8 +34,8 @@ def test_one_that_is_better_by_one_sd_of_the_differences_is_found_as_often_as_th
     rng, exact = np.random.default_rng(1), 10**9
     plain = Objective(examples=exact, sd=0.0002)
     better = Objective(examples=exact, sd=0.0002, peak=plain.peak + 2**0.5 * plain.sd)
-    standings = [tuned([plain, better], rng) for _ in range(TUNINGS)]
-    found = sum(one.best == 1 and not one.is_tie(0) for one in standings) / TUNINGS
+    rankings = [tuned([plain, better], rng) for _ in range(TUNINGS)]
+    found = sum(one.best == 1 and not one.is_tie(0) for one in rankings) / TUNINGS
     power = t_test_power(1.0, 5, 0.05)
     assert abs(found - power) < 3 * (power * (1 - power) / TUNINGS) ** 0.5
 

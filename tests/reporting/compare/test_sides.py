@@ -80,7 +80,7 @@ def test_profiles_are_compared_round_by_round(enter: Enter) -> None:
     found = compared(a, b)
     assert found.ratios.to_dict("records") == [
         {"norm": "popnorm", "reference": "batchnorm", "runs": (b, a), "at": "32x8"}
-        | {"ratio": 2.0, "low": 2.0, "high": 2.0, "in_turns": True}
+        | {"ratio": 2.0, "low": 2.0, "high": 2.0, "interleaved": True}
     ]
     assert found.figures[-1].kind == "ratios"
 
@@ -89,7 +89,7 @@ def test_profiles_of_other_sessions_have_no_interval(enter: Enter) -> None:
     a = enter(0, kind="profile", norm="batchnorm", times=(1.0, 2.0, 4.0))
     b = enter(0, kind="profile", norm="popnorm", times=(3.0, 3.0))
     (row,) = compared(a, b).ratios.to_dict("records")
-    assert (row["ratio"], row["in_turns"]) == (1.5, False)
+    assert (row["ratio"], row["interleaved"]) == (1.5, False)
     assert row["low"] != row["low"]
 
 

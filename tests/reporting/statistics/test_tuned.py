@@ -8,7 +8,7 @@ from collections.abc import Hashable
 import pytest
 from scipy.stats import t, ttest_rel
 
-from normbench_cli.reporting.statistics import robust_range, stand
+from normbench_cli.reporting.statistics import rank_contenders, robust_range
 from normbench_cli.reporting.statistics.tuned import LUCK_DF, luck_test, satterthwaite
 
 NAN = float("nan")
@@ -20,7 +20,7 @@ def seeds(values: list[float]) -> dict[object, float]:
 
 
 def test_without_luck_it_is_the_paired_t_test() -> None:
-    found = stand({"a": seeds(A), "b": seeds(B)})
+    found = rank_contenders({"a": seeds(A), "b": seeds(B)})
     assert found.best == "a"
     assert found.p["b"] == pytest.approx(ttest_rel(A, B).pvalue)
     assert found.p == pytest.approx(found.p_t)
@@ -29,7 +29,7 @@ def test_without_luck_it_is_the_paired_t_test() -> None:
 
 @pytest.mark.parametrize("variance", [0.0, 1e-7, 1e-5, 0.01])
 def test_luck_makes_no_difference_clearer(variance: float) -> None:
-    found = stand({"a": seeds(A), "b": seeds(B)}, {"a": variance})
+    found = rank_contenders({"a": seeds(A), "b": seeds(B)}, {"a": variance})
     assert found.p["b"] >= found.p_t["b"] - 1e-12
 
 
@@ -43,19 +43,22 @@ def test_the_test_with_luck_is_that_of_welch_and_satterthwaite() -> None:
 
 def test_differences_that_are_all_equal_are_judged_by_luck_alone() -> None:
     same: dict[Hashable, dict[Hashable, float]] = {"a": {0: 0.91, 1: 0.92}, "b": {0: 0.90, 1: 0.91}}
-    assert stand(same).is_tie("b")
-    assert stand(same, {"a": 1e-4}).is_tie("b")
-    assert not stand(same, {"a": 1e-8, "b": 1e-8}).is_tie("b")
+    assert rank_contenders(same).is_tie("b")
+    assert rank_contenders(same, {"a": 1e-4}).is_tie("b")
+    assert not rank_contenders(same, {"a": 1e-8, "b": 1e-8}).is_tie("b")
 
 
 def test_equal_contenders_are_a_tie_and_diverged_runs_leave_their_pair_out() -> None:
-    assert stand({"a": seeds(A), "b": seeds(A)}).is_tie("b")
-    assert stand({"a": seeds(A), "b": seeds([0.2, NAN, NAN, NAN, NAN])}).is_tie("b")
-    assert stand({"a": seeds([NAN]), "b": seeds([NAN])}).best is None
+    assert rank_contenders({"a": seeds(A), "b": seeds(A)}).is_tie("b")
+    assert rank_contenders({"a": seeds(A), "b": seeds([0.2, NAN, NAN, NAN, NAN])}).is_tie("b")
+    assert rank_contenders({"a": seeds([NAN]), "b": seeds([NAN])}).best is None
 
 
 def test_with_more_contenders_a_difference_must_be_clearer() -> None:
-    two, three = stand({"a": seeds(A), "b": seeds(B)}), stand({"a": seeds(A), "b": seeds(B), "c": seeds(B[::-1])})
+    two, three = (
+        rank_contenders({"a": seeds(A), "b": seeds(B)}),
+        rank_contenders({"a": seeds(A), "b": seeds(B), "c": seeds(B[::-1])}),
+    )
     assert three.p["b"] > two.p["b"]
 
 

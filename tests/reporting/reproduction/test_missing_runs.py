@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from normbench_cli import suites
-from normbench_cli.reporting.reproduction.still_open import recorded_rates, still_open
+from normbench_cli.reporting.reproduction.missing_runs import missing_runs, recorded_rates
 from normbench_cli.suites import Place, Scale, Suite
 
 
@@ -26,14 +26,14 @@ VGG = "VGG16/Tanh"
 def test_hours_are_in_proportion_to_the_length_of_the_schedule(suite: Suite) -> None:
     short = Scale("short", 0.01)
     recorded = {Place(suite.name, VGG, "CIFAR10/BatchNorm", 0): "a", Place(suite.name, VGG, "CIFAR10/POP-Norm", 0): "b"}
-    found = still_open([suite], short, recorded, {"a": 36.0, "b": 72.0})
+    found = missing_runs([suite], short, recorded, {"a": 36.0, "b": 72.0})
     assert [(one.row, one.runs) for one in found] == [(VGG, 20), ("ResNet20/Tanh", 20)]
     assert found[0].hours == pytest.approx(10 * (1 + 2))  # 36 and 72 seconds for a hundredth, ten seeds
     assert found[1].hours is None
 
 
 def test_a_norm_that_was_not_run_takes_as_long_as_the_others(suite: Suite) -> None:
-    found = still_open(
+    found = missing_runs(
         [suite], Scale("short", 0.01), {Place(suite.name, VGG, "CIFAR10/BatchNorm", 0): "a"}, {"a": 36.0}
     )
     assert found[0].hours == pytest.approx(20)
@@ -44,13 +44,13 @@ def test_what_is_recorded_at_full_scale_is_not_open(suite: Suite) -> None:
         Place(suite.name, VGG, cell.column, seed) for cell in suite.cells if cell.row == VGG for seed in range(10)
     ]
     recorded = {place: str(number) for number, place in enumerate(places)}
-    (left,) = still_open([suite], Scale("full"), recorded, {})
+    (left,) = missing_runs([suite], Scale("full"), recorded, {})
     assert (left.row, left.columns, left.runs) == ("ResNet20/Tanh", ("CIFAR10/BatchNorm", "CIFAR10/POP-Norm"), 20)
 
 
 def test_stand_ins_tell_nothing_about_the_papers_networks(suite: Suite) -> None:
     recorded = {Place(suite.name, cell.row, cell.column, 0): "a" for cell in suite.cells}
-    resnet = still_open([suite], Scale("smoke"), recorded, {"a": 1.0})
+    resnet = missing_runs([suite], Scale("smoke"), recorded, {"a": 1.0})
     assert [one.hours for one in resnet] == [None, None]
 
 
@@ -66,5 +66,5 @@ def test_the_run_times_of_other_suites_count_where_a_suite_has_none(suite: Suite
             "finished_at": pd.Series([pd.Timestamp("2026-01-31 12:01"), pd.Timestamp("2026-01-31 12:03"), pd.NaT]),
         }
     )
-    found = still_open([suite], Scale("full"), {}, {}, recorded_rates(frame))
+    found = missing_runs([suite], Scale("full"), {}, {}, recorded_rates(frame))
     assert found[0].hours == pytest.approx(20 * 120 * 100 / 3600)  # the median of one and three minutes

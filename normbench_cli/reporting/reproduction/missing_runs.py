@@ -35,7 +35,7 @@ class Open:
     hours: float | None
 
 
-def still_open(
+def missing_runs(
     suites: Sequence[Suite],
     scale: Scale,
     recorded: Mapping[Place, str],

@@ -11,7 +11,7 @@ MOST_BLIND_PASSES = 6  # on an accelerator, at first and after two steps in a ro
 NOTHING_KNOWN = 2  # failures of a new layer
 
 
-class StepBefore:
+class PassScheduler:
     """The number of steps in a row that ended with an uncertified channel: a host copy of the layer's buffer
     `failures`.
 
@@ -24,8 +24,8 @@ class StepBefore:
         self.on_host: Tensor | None = None
         self.copied: torch.Event | None = None
 
-    def __reduce__(self) -> tuple[type[StepBefore], tuple[()]]:
-        return StepBefore, ()
+    def __reduce__(self) -> tuple[type[PassScheduler], tuple[()]]:
+        return PassScheduler, ()
 
     def report(self, failures: Tensor, certified: Tensor) -> None:
         """Count this step in the buffer.  certified: whether all channels are, ()"""

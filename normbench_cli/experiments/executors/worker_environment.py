@@ -16,7 +16,7 @@ from normbench_cli import paths
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class WorkerEnvironment:
     """variables: of the environment.  path: Python's module search path.  argv: the command, recorded with runs."""
 
     variables: Mapping[str, str]
@@ -34,9 +34,9 @@ class Surroundings:
         paths.set_compile_cache()
 
 
-def surroundings_here() -> Surroundings:
-    """The surroundings of this process."""
+def current_worker_environment() -> WorkerEnvironment:
+    """The environment of this process."""
     chosen = {name: value for name, value in os.environ.items() if name.startswith("NORMBENCH_")}
     chosen.pop("NORMBENCH_DB", None)  # may contain a password; the task names the database
     chosen |= {"NORMBENCH_HOME": str(paths.home().absolute()), "NORMBENCH_DATA": str(paths.data_root().absolute())}
-    return Surroundings(chosen, str(Path.cwd()), tuple(sys.path), tuple(sys.argv))
+    return WorkerEnvironment(chosen, str(Path.cwd()), tuple(sys.path), tuple(sys.argv))
