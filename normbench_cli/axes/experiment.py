@@ -14,7 +14,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from normbench_cli.axes.recipe_file import settled
+from normbench_cli.axes.recipe_file import with_recipe_file
 from normbench_cli.axes.values import pieces, read_pieces, setting_name
 from normbench_cli.config import FIELDS, GRID_FIELDS, LENGTHS, RunConfig, make_config
 from normbench_cli.errors import UsageError
@@ -64,7 +64,7 @@ class Experiment:
 
         allow: packages that a recipe file may load, besides those that the user has permanently allowed.
         """
-        return [make_config(settled(cell, allow), USER) for cell in self.cells()]
+        return [make_config(with_recipe_file(cell, allow), USER) for cell in self.cells()]
 
     def check_zip(self) -> None:
         """Refuse zipped axes that cannot advance together."""

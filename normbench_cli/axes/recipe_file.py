@@ -23,7 +23,7 @@ from normbench_cli.toml_file import Key, TomlFile, read_toml
 KEYS = ("summary", "paper", "settings", "exceptions")
 
 
-def settled(values: Mapping[str, Any], allow: str | Iterable[str] = ()) -> dict[str, Any]:
+def with_recipe_file(values: Mapping[str, Any], allow: str | Iterable[str] = ()) -> dict[str, Any]:
     """A cell's settings on top of those of the recipe file that it names, with a value for every field, so that the
     file is not needed again.  Cells without a recipe file are returned as they are."""
     path = values.get("recipe") or ""

@@ -10,7 +10,7 @@ from typing import Any
 from normbench_cli.build.data_digest import digest_of
 from normbench_cli.config import RunConfig
 from normbench_cli.datasets._files.contents import Contents
-from normbench_cli.datasets._files.look import is_embedded, last_look, look
+from normbench_cli.datasets._files.reading import cached_contents, is_embedded, read_contents
 from normbench_cli.engine.protocols import GraphData, HoldsOut, ImageData
 from normbench_cli.errors import NormbenchError, UsageError, first_sentence
 from normbench_cli.paths import data_root
@@ -66,7 +66,7 @@ def load_data(spec: str) -> ImageData | GraphData:
 
 def loaded_data(spec: str) -> LoadedData:
     """The data set of a spec with the files that it was read from."""
-    return _load(spec, data_root(), last_look(spec), source_of(DATASETS.parse(spec).entry))
+    return _load(spec, data_root(), cached_contents(spec), source_of(DATASETS.parse(spec).entry))
 
 
 def load_images(spec: str) -> ImageData:
@@ -117,7 +117,7 @@ def _load(spec: str, root: Path, files: Contents | None, source: Source | None) 
             f"data set '{spec}' is a {type(data).__name__}, which has no {', '.join(lacking)}",
             "return something that fulfils ImageData or GraphData of normbench_cli.engine.protocols",
         )
-    now = look(spec)
+    now = read_contents(spec)
     if files is not None and now != files:
         raise NormbenchError(f"the files of {spec} in {files.place} changed while they were read", "try again")
     return LoadedData(spec, data, now)

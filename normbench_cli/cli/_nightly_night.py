@@ -68,7 +68,7 @@ def run(
     paths.set_plot_cache()
     with nightly.log.night_log() as logger:
         try:
-            with interrupts.raised(), nightly.elsewhere.measured_by(choice) as measure:
+            with interrupts.raised(), nightly.remote.measured_by(choice) as measure:
                 result = nightly.run.run_night(suite, common.db, out=out, budget=budget, measure=measure)
         except nightly.lock.Locked as locked:
             logger.info(str(locked))

@@ -12,9 +12,9 @@ from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import UsageError
+from normbench_cli.experiments.tuning.parsing import make_request
 from normbench_cli.experiments.tuning.request import PRUNERS, SAMPLERS
 from normbench_cli.experiments.tuning.space import USUAL
-from normbench_cli.experiments.tuning.words import make_request
 from normbench_cli.registry.trust import allow_packages
 
 PANELS = {

@@ -15,7 +15,7 @@ from normbench_cli import fast_paths, paths
 from normbench_cli.device import device_name, driver_version, pick_device
 from normbench_cli.disk import free_bytes
 from normbench_cli.errors import NormbenchError
-from normbench_cli.experiments import trials
+from normbench_cli.experiments import doctor_cache
 from normbench_cli.experiments.benchmark_conditions import conditions
 from normbench_cli.experiments.environment import installed_version
 from normbench_cli.store import Store
@@ -41,7 +41,7 @@ def examine(db: str | None = None) -> dict[str, Finding]:
     home = check_home()
     if home.ok:
         paths.set_compile_cache()  # as in training, which then finds what is compiled here
-    remembered = (trials.recall() if home.ok else None) or {}
+    remembered = (doctor_cache.recall() if home.ok else None) or {}
     checks: dict[str, Callable[[], Finding]] = {
         "normbench": lambda: Finding(True, __version__),
         "torch": lambda: Finding(True, f"{torch.__version__}, {torch.get_num_threads()} threads"),
@@ -55,12 +55,12 @@ def examine(db: str | None = None) -> dict[str, Finding]:
     }
     found = {name: guarded(check) for name, check in checks.items()} | check_conditions()
     if home.ok and not remembered and all(found[name].ok and not found[name].remedy for name in tried()):
-        trials.remember({name: found[name].found for name in tried()})
+        doctor_cache.remember({name: found[name].found for name in tried()})
     return found
 
 
 def tried() -> dict[str, Callable[[], Finding]]:
-    """The checks that compile.  They take seconds, so their success is cached (`trials`)."""
+    """The checks that compile.  They take seconds, so their success is cached (`doctor_cache`)."""
     return {"fast paths": check_fast_paths, "compiler": check_compiler}
 
 

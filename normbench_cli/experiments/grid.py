@@ -12,7 +12,7 @@ from normbench_cli import build, paths
 from normbench_cli.axes.experiment import make_experiment
 from normbench_cli.axes.experiment_file import read_experiment
 from normbench_cli.config import RunConfig
-from normbench_cli.datasets._files.look import look
+from normbench_cli.datasets._files.reading import read_contents
 from normbench_cli.experiments.distributed.rank import check_executor
 from normbench_cli.experiments.events import Callback, Notice, RunEnded, RunStarted, ignore
 from normbench_cli.experiments.executors.choice import Choice, choose, open_executor
@@ -174,7 +174,7 @@ def train_cell(config: RunConfig, store: Store, on_event: Callback, instead_of: 
 
     instead_of: reserve the cell, see `Store.begin`.
     """
-    look(config.data)
+    read_contents(config.data)
     resolved = build.resolve(config, on_event)
     for warning in build.config_warnings(resolved):
         on_event(Notice(warning))

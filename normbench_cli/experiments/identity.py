@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 from normbench_cli.config import DEFAULTS, REGISTRIES, RunConfig
-from normbench_cli.datasets._files.look import is_embedded, look
+from normbench_cli.datasets._files.reading import is_embedded, read_contents
 from normbench_cli.registry import DATASETS, MODELS, NORMS
 from normbench_cli.registry.source_digest import Source, source_of
 
@@ -52,7 +52,7 @@ def data_digest(spec: str, *, download: bool = True) -> str:
     """The digest of the data as they are now; empty for embedded data.  Missing data are downloaded by default."""
     if is_embedded(spec):
         return ""
-    if found := look(spec):
+    if found := read_contents(spec):
         return found.digest
     if not download and DATASETS.parse(spec).entry.facts.files:
         return ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from normbench_cli import build
 from normbench_cli.config import RunConfig
-from normbench_cli.datasets._files.look import look
+from normbench_cli.datasets._files.reading import read_contents
 from normbench_cli.errors import NormbenchError
 from normbench_cli.experiments.events import Callback, Notice, ignore
 from normbench_cli.experiments.identity import revisions_of, sources_of, specs_of
@@ -20,7 +20,7 @@ def check_data(run: Run, config: RunConfig, *, force: bool = False, on_event: Ca
     force: accept the change, and return a sentence that describes it, to be recorded.  A run recorded before data were
     part of its details, or on data that come with a package, is not checked.
     """
-    look(config.data)
+    read_contents(config.data)
     recorded = run.details.get("data")
     if not isinstance(recorded, Mapping) or recorded.get("source") == "embedded" or not recorded.get("digest"):
         return ""

@@ -9,7 +9,7 @@ from normbench_cli.errors import UsageError
 from normbench_cli.experiments.events import Callback, ignore
 from normbench_cli.experiments.recorded import Packages
 from normbench_cli.experiments.tuning import run
-from normbench_cli.experiments.tuning.words import make_request
+from normbench_cli.experiments.tuning.parsing import make_request
 
 
 def tune(

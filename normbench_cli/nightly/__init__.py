@@ -7,7 +7,7 @@ once, and only a confirmed change is called a regression.
     cell, suite, read_cells     cells and suites as values; reading them from TOML (``suites/``: the built-in ones)
     processes                   multi-process training, as requested on the command line
     cells                       measuring one cell, in its own process; cell_process: that process from outside
-    elsewhere                   measuring on the workers of an executor
+    remote                      measuring on the workers of an executor
     measurements, classes       what the gate knows about a metric; the machine class it is compared within
     lock, budget                one night at a time; which cells fit into its time
     night, run, judging         a night in the database; running a whole night; measuring suspects again
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
         bisect,
         conclusion,
         decisions,
-        elsewhere,
         job,
         last_night,
         lock,
         log,
         processes,
+        remote,
         run,
         schedule,
         suite,
@@ -46,12 +46,12 @@ __all__ = [
     "bisect",
     "conclusion",
     "decisions",
-    "elsewhere",
     "job",
     "last_night",
     "lock",
     "log",
     "processes",
+    "remote",
     "run",
     "schedule",
     "suite",

@@ -102,7 +102,7 @@ def repeat_suspects(
     checked = controls(night.suite, suspected, night.measured)
     left = max(AGAIN_SECONDS, AGAIN_SHARE * sum(seconds[name] for name in night.measured))
     left -= FEWEST * sum(seconds[name] for name in checked)
-    left = max(left, gate.ENOUGH * seconds[suspected[0]])  # the farthest is always measured again
+    left = max(left, gate.TYPICAL_REPETITIONS * seconds[suspected[0]])  # the farthest is always measured again
     repeated: Counter[str] = Counter()
     for repeat in range(1, night.suite.remeasurements + 1):
         chosen = affordable(suspected, repeated, seconds, left)

@@ -39,7 +39,7 @@ class Signature:
 
 def read_signature(module: str, attribute: str, supplied: Collection[str]) -> Signature:
     """Read the signature from the source; `Unreadable` if it is unusual.  Types of supplied parameters are ignored."""
-    found = maker_of(find_definition(module, attribute))
+    found = constructor_of(find_definition(module, attribute))
     if found is None:
         return Signature({}, frozenset())
     where, arguments = found
@@ -83,14 +83,14 @@ def function_behind(component: Callable[..., Any]) -> Callable[..., Any]:
     return component
 
 
-def maker_of(found: Definition) -> tuple[str, ast.arguments] | None:
+def constructor_of(found: Definition) -> tuple[str, ast.arguments] | None:
     """The arguments of a function or of a class's ``__init__``, perhaps inherited; None if there is none."""
     node = found.node
     if isinstance(node, ast.FunctionDef):
         need_plain_decorators(node)
         return found.module, node.args
     if isinstance(node, ast.Name | ast.Attribute):  # an alias
-        return maker_of(find_definition(found.module, ast.unparse(node)))
+        return constructor_of(find_definition(found.module, ast.unparse(node)))
     if not isinstance(node, ast.ClassDef) or node.keywords:
         raise Unreadable(f"{found.module} defines it in an unusual way")
     need_plain_decorators(node)
@@ -107,7 +107,7 @@ def maker_of(found: Definition) -> tuple[str, ast.arguments] | None:
         return None
     if len(bases) > 1:
         raise Unreadable(f"{node.name} inherits from several classes")
-    return maker_of(find_definition(found.module, ast.unparse(bases[0])))
+    return constructor_of(find_definition(found.module, ast.unparse(bases[0])))
 
 
 def is_registration(decorator: ast.expr) -> bool:

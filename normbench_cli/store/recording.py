@@ -93,7 +93,7 @@ class Recording(Database):
 
     def _leave(self, recorder: Recorder) -> None:
         """Unregister a run that has ended, unless it has pending writes."""
-        if recorder.ended and not recorder.waits:
+        if recorder.ended and not recorder.has_pending:
             self.recorders.pop(recorder.run_id, None)
 
     def lost(self, run_id: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from normbench_cli.axes.experiment import Experiment
 from normbench_cli.axes.experiment_file import read_experiment
-from normbench_cli.axes.recipe_file import settled
+from normbench_cli.axes.recipe_file import with_recipe_file
 from normbench_cli.config import REGISTRIES, RunConfig, make_config
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import format_value
@@ -43,7 +43,7 @@ def labelled(experiment: Experiment) -> list[tuple[str, dict[str, Any]]]:
     """Each combination with a label of the settings that vary; specs are trusted, since they have been checked."""
     names = experiment.axes or ("norm",)
     found = []
-    for settings in map(settled, experiment.cells()):
+    for settings in map(with_recipe_file, experiment.cells()):
         config = make_config(settings, USER)
         found.append((", ".join(label_of(config, name) for name in names), settings))
     return found

@@ -37,7 +37,7 @@ def test_twelve_nights_find_a_planted_slowdown_and_its_end(
     def night(number: int) -> CommandResult:
         today = datetime(2026, 3, 1, 4, 10) + timedelta(days=number)
         monkeypatch.setattr("normbench_cli.nightly.run.run_night", partial(run_night, today=lambda: today))
-        monkeypatch.setattr("normbench_cli.nightly.elsewhere.measured_by", lambda _: nullcontext(measure))
+        monkeypatch.setattr("normbench_cli.nightly.remote.measured_by", lambda _: nullcontext(measure))
         ended = normbench("nightly", "--suite", "canary12.toml", "--allow", "tests")
         print(f"exit {ended.code}: {ended.out.strip()} {ended.err.strip()}")
         return ended

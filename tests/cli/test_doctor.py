@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from normbench_cli import fast_paths
-from normbench_cli.experiments import doctor, trials
+from normbench_cli.experiments import doctor, doctor_cache
 from tests.support import RunCommand
 
 
@@ -76,7 +76,7 @@ def test_what_compiled_is_remembered_until_something_changes(
     monkeypatch.setenv("CXX", "another")
     doctor.examine()
     assert compiles == ["compiler"] * 2
-    trials.file().write_text("{")
+    doctor_cache.file().write_text("{")
     doctor.examine()
     assert compiles == ["compiler"] * 3
 
@@ -86,7 +86,7 @@ def test_a_failure_is_not_remembered(home: Path, compiles: list[str], monkeypatc
     doctor.examine()
     doctor.examine()
     assert compiles == ["compiler"] * 2
-    assert not trials.file().exists()
+    assert not doctor_cache.file().exists()
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def night(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     def call(number: int, *words: str, slow: float = 1.0, **changed: Any) -> CommandResult:
         values = usual(read_suite("mine.toml"), number, **{SLOW: slow}) | changed
         monkeypatch.setattr("normbench_cli.nightly.run.run_night", partial(run_night, today=on(number)))
-        monkeypatch.setattr("normbench_cli.nightly.elsewhere.measured_by", lambda _: nullcontext(Measuring(values)))
+        monkeypatch.setattr("normbench_cli.nightly.remote.measured_by", lambda _: nullcontext(Measuring(values)))
         return normbench("nightly", "--suite", "mine.toml", *words)
 
     return call

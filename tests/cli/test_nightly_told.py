@@ -31,7 +31,7 @@ def night(normbench: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     def call(*words: str, **changed: Any) -> CommandResult:
         measure = Measuring(usual(read_suite("mine.toml")) | changed)
         monkeypatch.setattr("normbench_cli.nightly.run.run_night", partial(run_night, today=on(0)))
-        monkeypatch.setattr("normbench_cli.nightly.elsewhere.measured_by", lambda _: nullcontext(measure))
+        monkeypatch.setattr("normbench_cli.nightly.remote.measured_by", lambda _: nullcontext(measure))
         return normbench("nightly", "--suite", "mine.toml", *words)
 
     return call

@@ -11,7 +11,7 @@ import pytest
 
 from normbench_cli.datasets import DATASETS
 from normbench_cli.datasets._files.contents import contents_of
-from normbench_cli.datasets._files.look import is_embedded, last_look, list_files, look
+from normbench_cli.datasets._files.reading import cached_contents, is_embedded, list_files, read_contents
 from normbench_cli.errors import UsageError
 from tests.datasets.made_files import GRAPHS, MakePictures, write_celeba, write_fashion, write_text, write_tu
 
@@ -45,14 +45,14 @@ def test_what_loading_opens_is_what_counts(spec: str, write: Callable[[Path], Pa
     read, opened = {name for name in opened if name.startswith(str(data_folder))}, None
     listed = list_files(DATASETS.parse(spec))
     assert read == {str(path) for path in listed if path.is_file()}
-    contents = look(spec)
+    contents = read_contents(spec)
     assert contents is not None
     assert Path(contents.place).is_relative_to(data_folder)
 
 
 @pytest.mark.parametrize("name", [name for name, entry in DATASETS.entries.items() if entry.facts.files])
 def test_files_that_are_not_there_are_no_error(name: str, data_folder: Path) -> None:
-    assert look(name) is None
+    assert read_contents(name) is None
     assert not data_folder.exists()
 
 
@@ -64,8 +64,9 @@ def test_only_data_sets_without_files_are_embedded() -> None:
 def test_looking_at_data_loads_no_torch(data_folder: Path) -> None:
     write_fashion(data_folder)
     code = (
-        "import sys\nfrom normbench_cli.registry import DATASETS\nfrom normbench_cli.datasets._files.look import look\n"
-        "print([name for name in DATASETS.entries if look(name)], 'torch' in sys.modules)"
+        "import sys\nfrom normbench_cli.registry import DATASETS\n"
+        "from normbench_cli.datasets._files.reading import read_contents\n"
+        "print([name for name in DATASETS.entries if read_contents(name)], 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['fashionmnist'] False"
@@ -82,19 +83,19 @@ def test_equal_files_are_equal_wherever_they_are_and_every_byte_counts(tmp_path:
 def test_a_folder_counts_by_the_names_and_sizes_of_its_files(tmp_path: Path, pictures: MakePictures) -> None:
     root = pictures({"train/cat": 2, "train/dog": 1, "val/cat": 1, "val/dog": 1})
     spec = f"folder:path={root},size=8"
-    before = look(spec)
+    before = read_contents(spec)
     assert before is not None
     assert (before.files, before.place) == (5, str(root))
     (root / "train" / "cat" / ".DS_Store").write_text("of a file manager")
-    assert look(spec) == before
+    assert read_contents(spec) == before
     picture = root / "train" / "cat" / "000.png"
     picture.write_bytes(picture.read_bytes() + b"\0")
-    assert last_look(spec) == before  # until somebody looks again
-    longer = look(spec)
+    assert cached_contents(spec) == before  # until somebody looks again
+    longer = read_contents(spec)
     assert longer is not None
     assert longer.digest != before.digest
     picture.rename(picture.with_name("new.png"))
-    renamed = look(spec)
+    renamed = read_contents(spec)
     assert renamed is not None
     assert renamed.digest not in (before.digest, longer.digest)
 
@@ -113,7 +114,7 @@ def test_the_two_files_that_go_by_the_name_ptc_are_two_data_sets(
     found = []
     for place in ("collection", "gnns"):
         monkeypatch.setenv("NORMBENCH_DATA", str(tmp_path / place))
-        contents = look("ptc")
+        contents = read_contents("ptc")
         assert contents is not None
         found.append(contents)
     assert [Path(contents.place).name for contents in found] == ["PTC_MR", "PTC.txt"]
@@ -132,6 +133,6 @@ def test_a_fact_that_names_no_function_is_one_line(monkeypatch: pytest.MonkeyPat
     object.__setattr__(entry.metadata.facts, "files", "nowhere:files")
     try:
         with pytest.raises(UsageError, match="the list of files 'nowhere:files' cannot be imported"):
-            look("mutag")
+            read_contents("mutag")
     finally:
         object.__setattr__(entry.metadata.facts, "files", "normbench_cli.datasets._files.places:mutag")

@@ -6,5 +6,5 @@ the data set's parameters and lists the files and folders that loading it reads,
     places.py    where the files of each data set are
     contents.py  contents_of: a digest of files and folders, equal for equal data sets
     hashes.py    the hash of a file, cached in the home folder until the file changes
-    look.py      look, last_look: the files of a data set's spec
+    reading.py   read_contents, cached_contents: the files of a data set's spec
 """

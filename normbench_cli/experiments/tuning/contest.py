@@ -69,7 +69,9 @@ class Contender:
 MakeTrial = Callable[[int, Proposal], Outcome]  # contender's index, what to try
 
 
-def hold(contenders: Sequence[Contender], budget: Budget, make_trial: MakeTrial) -> Iterator[tuple[int, Trial]]:
+def run_round_robin(
+    contenders: Sequence[Contender], budget: Budget, make_trial: MakeTrial
+) -> Iterator[tuple[int, Trial]]:
     """Run the trials of all contenders round-robin, until no contender has budget left.
 
     The order ensures that an interrupted tuning has spent equally on all.

@@ -21,7 +21,7 @@ from normbench_cli.experiments.identity import fingerprints
 from normbench_cli.experiments.lifecycle import StartedRuns, recording_outcome
 from normbench_cli.experiments.recorded import Packages
 from normbench_cli.experiments.result import RunResult
-from normbench_cli.experiments.tuning.contest import Contender, Outcome, hold
+from normbench_cli.experiments.tuning.contest import Contender, Outcome, run_round_robin
 from normbench_cli.experiments.tuning.details import KIND, details_of
 from normbench_cli.experiments.tuning.request import TuneRequest, from_json
 from normbench_cli.experiments.tuning.sampling import Proposal, Study
@@ -134,7 +134,7 @@ def make_trials(tuning: Tuning, store: Store, on_event: Callback) -> None:
         config = request.trial(index, proposal.values, validation=validation, **labels)
         return trials.make(config, proposal.should_stop)
 
-    for _ in hold(tuning.contenders, request.budget, make):
+    for _ in run_round_robin(tuning.contenders, request.budget, make):
         record(tuning, store)
 
 

@@ -9,6 +9,6 @@ The simulation behind the constants is in tests/nightly/gate/simulation.py, its 
 """
 
 from normbench_cli.nightly.gate.judge import changes, judge, suspects
-from normbench_cli.nightly.gate.policy import ENOUGH, FIRST_REMEASUREMENTS, REMEASUREMENTS
+from normbench_cli.nightly.gate.policy import FIRST_REMEASUREMENTS, REMEASUREMENTS, TYPICAL_REPETITIONS
 
-__all__ = ["ENOUGH", "FIRST_REMEASUREMENTS", "REMEASUREMENTS", "changes", "judge", "suspects"]
+__all__ = ["FIRST_REMEASUREMENTS", "REMEASUREMENTS", "TYPICAL_REPETITIONS", "changes", "judge", "suspects"]

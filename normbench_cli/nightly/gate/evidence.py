@@ -12,7 +12,6 @@ from normbench_cli.nightly.gate.policy import (
     BEYOND_ALONE,
     CERTAIN,
     CERTAIN_DEVIATIONS,
-    ENOUGH,
     FIRST_REMEASUREMENTS,
     HEAVIEST,
     LEAST_RAISED,
@@ -22,6 +21,7 @@ from normbench_cli.nightly.gate.policy import (
     REMEASUREMENTS,
     SAME_NOISE,
     SETTLED,
+    TYPICAL_REPETITIONS,
     VERY_FAR,
 )
 
@@ -86,7 +86,7 @@ def is_open(night: Night, again: Sequence[float], band: Band) -> bool:
         return False
     if min(side * (repeated - band.expected) for repeated in again) > VERY_FAR * band.limit:
         return False
-    return len(again) < ENOUGH or not is_certain([night], band, side)
+    return len(again) < TYPICAL_REPETITIONS or not is_certain([night], band, side)
 
 
 def side_of(night: Night, band: Band) -> int:

@@ -25,7 +25,7 @@ NARROWS = 5.0
 USUAL_WEIGHT = 5.0
 
 # Repetitions within a night that settle most suspicions, and the maximum on a noisy night.
-ENOUGH = 9
+TYPICAL_REPETITIONS = 9
 REMEASUREMENTS = 15
 
 # The first repetitions decide whether the others are worth their time: the median must lie outside the band.  They

@@ -11,11 +11,11 @@ from normbench_cli.nightly.gate.evidence import Night, deviations, is_certain, i
 from normbench_cli.nightly.gate.policy import (
     CERTAIN,
     CERTAIN_DEVIATIONS,
-    ENOUGH,
     FIRST_REMEASUREMENTS,
     MEDIAN_VARIANCE,
     NIGHTS_IN_A_ROW,
     SETTLED,
+    TYPICAL_REPETITIONS,
     WINDOW,
 )
 
@@ -55,7 +55,7 @@ class Raised:
             return False
         if len(again) < FIRST_REMEASUREMENTS:
             return True
-        return len(again) < ENOUGH and CERTAIN <= self.support + support(night, band, level) < SETTLED
+        return len(again) < TYPICAL_REPETITIONS and CERTAIN <= self.support + support(night, band, level) < SETTLED
 
     def add(self, night: Night, value: float, band: Band) -> None:
         """Add a night; the regression is over if its support is less than CERTAIN afterwards."""

@@ -14,7 +14,7 @@ from normbench_cli.norms._ggm.buffers import SolverBuffers
 from normbench_cli.norms._ggm.kernels import Fit, SolverOptions
 from normbench_cli.norms._ggm.passes import Step, completed, power_of
 from normbench_cli.norms._ggm.solver import SearchState
-from normbench_cli.norms._ggm.tolerant import BACKWARD, forward_step, scale_channels, solve_alone
+from normbench_cli.norms._ggm.tolerant import BACKWARD, forward_step, scale_channels, solve_uncertified
 from normbench_cli.norms._native import columns as native
 
 
@@ -53,7 +53,7 @@ def forward_natively(
         error, iterations, done = search
         bracket = found.mu, found.mu, found.mu, torch.full_like(found.mu, torch.inf)
         state, channels = SearchState(*bracket, done > 0, iterations, error), (done == 0).nonzero()[:, 0]
-        state, found = solve_alone(flat, phi, state, found, channels, options)
+        state, found = solve_uncertified(flat, phi, state, found, channels, options)
         columns = scale_channels(flat, weight, bias, to_columns(y), found, channels)
         step = completed(columns, found, state, buffers.solver_totals)
         buffers.update(buffers.after(step))

@@ -111,7 +111,7 @@ def search_and_test(
         alone = alone | lost_but_not_equal(flat, problem)
     state, fit = errors_in_deviations(problem, state), fit_about(problem, state.y, options.eps)
     channels = alone.nonzero()[:, 0]
-    return solve_alone(flat, phi, state, fit, channels, options) if len(channels) else (state, fit)
+    return solve_uncertified(flat, phi, state, fit, channels, options) if len(channels) else (state, fit)
 
 
 def search_for_few(
@@ -135,7 +135,7 @@ def channel_by_channel(flat: Tensor, channels: Tensor) -> Tensor:
     return flat.index_select(1, channels).transpose(0, 1).reshape(1, len(channels), -1)
 
 
-def solve_alone(
+def solve_uncertified(
     flat: Tensor, phi: Tensor | None, state: SearchState, fit: Fit, channels: Tensor, options: SolverOptions
 ) -> tuple[SearchState, Fit]:
     """Solve some channels in float64."""

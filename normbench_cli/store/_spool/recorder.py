@@ -75,7 +75,7 @@ class Recorder:
                 self._save(last=True)
 
     @property
-    def waits(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether writes are pending."""
         return bool(self._waiting)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from normbench_cli.experiments.tuning.contest import Contender, Outcome, hold
+from normbench_cli.experiments.tuning.contest import Contender, Outcome, run_round_robin
 from normbench_cli.experiments.tuning.request import Budget, Pruner, Sampler
 from normbench_cli.experiments.tuning.sampling import Proposal, Study
 from normbench_cli.experiments.tuning.space import parse_space
@@ -58,7 +58,9 @@ def followed(scores: Sequence[float], proposal: Proposal) -> Outcome:
 def replayed(curves: Sequence[Sequence[float]], pruner: Pruner) -> Contender:
     """A contender whose trials have these curves, one after the other."""
     contender = Contender(Study(SPACE, "quasi-random", pruner, len(curves[0])))
-    for _ in hold([contender], Budget(trials=len(curves)), lambda _, trial: followed(curves[trial.number], trial)):
+    for _ in run_round_robin(
+        [contender], Budget(trials=len(curves)), lambda _, trial: followed(curves[trial.number], trial)
+    ):
         pass
     return contender
 
@@ -89,7 +91,7 @@ def search(
             return Outcome("finished", final)
         return followed(curve(final, rng, slowness=slowness, wobble=wobble), proposal)
 
-    for _ in hold(contenders, Budget(trials=trials), make_trial):
+    for _ in run_round_robin(contenders, Budget(trials=trials), make_trial):
         pass
     return contenders, whole
 

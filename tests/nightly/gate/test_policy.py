@@ -7,10 +7,10 @@ from dataclasses import replace
 from normbench_cli.nightly.gate.policy import (
     CERTAIN,
     CERTAIN_DEVIATIONS,
-    ENOUGH,
     FIRST_REMEASUREMENTS,
     REMEASUREMENTS,
     SETTLED,
+    TYPICAL_REPETITIONS,
     policy_for,
 )
 from tests.nightly.gate.series_of import measurement
@@ -43,4 +43,4 @@ def test_a_new_regression_is_on_trial_or_settled_but_never_over_at_once() -> Non
 
 
 def test_the_first_repetitions_are_fewer_than_enough() -> None:
-    assert 2 <= FIRST_REMEASUREMENTS < ENOUGH <= REMEASUREMENTS
+    assert 2 <= FIRST_REMEASUREMENTS < TYPICAL_REPETITIONS <= REMEASUREMENTS

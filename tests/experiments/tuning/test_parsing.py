@@ -11,8 +11,8 @@ from normbench_cli.cli import _tuning
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.identity import fingerprints
 from normbench_cli.experiments.tuning import run
+from normbench_cli.experiments.tuning.parsing import make_request, parse_budget
 from normbench_cli.experiments.tuning.request import Budget, TuneRequest
-from normbench_cli.experiments.tuning.words import make_request, parse_budget
 from tests.support import RunCommand
 
 SETTINGS: dict[str, Any] = {"norm": ["bn", "augnorm"], "act": "sigmoid", "model": "mlp", "epochs": 2, "batch_size": 64}

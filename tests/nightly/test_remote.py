@@ -10,11 +10,11 @@ import pytest
 
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.executors.protocol import TaskEvent
-from normbench_cli.nightly import cells, elsewhere
+from normbench_cli.nightly import cells, remote
 from normbench_cli.nightly.cell import NightlyCell
 from normbench_cli.nightly.cell_process import CellFailed, Measured, OutOfTime, measure_in_process
-from normbench_cli.nightly.elsewhere import measured_by
 from normbench_cli.nightly.night import open_night
+from normbench_cli.nightly.remote import measured_by
 from normbench_cli.store import Store
 from normbench_cli.store.nights import night_values
 from tests.experiments.executors.support import Here
@@ -32,9 +32,9 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def use(executor: Here, monkeypatch: pytest.MonkeyPatch, measure: Any = None) -> Here:
     monkeypatch.setattr(
-        elsewhere, "open_executor", lambda choice, works: closing(executor) if works else nullcontext(executor)
+        remote, "open_executor", lambda choice, works: closing(executor) if works else nullcontext(executor)
     )
-    monkeypatch.setattr(elsewhere, "measure", measure or (lambda cell, store, source: cells.Measured({"a": 1.0})))
+    monkeypatch.setattr(remote, "measure", measure or (lambda cell, store, source: cells.Measured({"a": 1.0})))
     return executor
 
 

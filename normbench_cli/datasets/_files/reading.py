@@ -16,16 +16,16 @@ Key = tuple[str, Path, Path]
 _seen: dict[Key, Contents | None] = {}
 
 
-def look(spec: str) -> Contents | None:
+def read_contents(spec: str) -> Contents | None:
     """Read the current contents of a data set's files; None if it names no files, or if any is missing."""
     found = _seen[key_of(spec)] = read(spec)
     return found
 
 
-def last_look(spec: str) -> Contents | None:
+def cached_contents(spec: str) -> Contents | None:
     """The contents at the last `look`, which every plan, training and evaluation starts with."""
     key = key_of(spec)
-    return _seen[key] if key in _seen else look(spec)
+    return _seen[key] if key in _seen else read_contents(spec)
 
 
 def key_of(spec: str) -> Key:
