@@ -158,14 +158,14 @@ class RunConfig:
         """Replace a value by its canonical form; only for ``__post_init__``, because the config is frozen."""
         object.__setattr__(self, name, value)
 
-    def fingerprint(self, fingerprint_parts: Mapping[str, Any] | None = None) -> str:
+    def fingerprint(self, parts: Mapping[str, Any] | None = None) -> str:
         """A hash of what affects the result, in sixteen hex digits; equal for equal runs on any machine.
 
-        fingerprint_parts: digests of the data and of external components, if any (experiments/identity.py).
+        parts: digests of the data and of external components, if any (experiments/identity.py).
         """
         values = {name: getattr(self, name) for name in IDENTITY}
         matters = {name: value for name, value in values.items() if name not in LATER or value != DEFAULTS[name]}
-        matters |= {"fingerprint_parts": fingerprint_parts} if fingerprint_parts else {}
+        matters |= {"made_of": parts} if parts else {}  # the key as in recorded fingerprints
         text = json.dumps(matters, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -67,6 +67,11 @@ def test_fingerprints_are_those_of_recorded_runs(values: dict[str, str], fingerp
     assert make_config(values).fingerprint() == fingerprint
 
 
+def test_the_fingerprint_of_data_and_revisions_is_that_of_recorded_runs() -> None:
+    parts = {"data": "880cfc687c164600", "revisions": {"model": 1}}
+    assert make_config({"data": "cifar10"}).fingerprint(parts) == "0fbe49bc8d9be6f3"
+
+
 def test_aliases_and_defaults_do_not_change_the_fingerprint() -> None:
     plain = make_config({})
     assert make_config({"norm": "bn:eps=1e-5", "lr": "0.3", "seed": "0"}).fingerprint() == plain.fingerprint()

@@ -101,12 +101,10 @@ def resolved_amp(config: RunConfig) -> str:
     return fast_precision(pick_device(config.device)) if config.amp == "auto" else config.amp
 
 
-def resolved_fingerprint(config: RunConfig, fingerprint_parts: Mapping[str, Any] | None = None) -> str:
+def resolved_fingerprint(config: RunConfig, parts: Mapping[str, Any] | None = None) -> str:
     """The fingerprint of a configuration after resolution, without the cost of resolving: of the open settings, only
     the precision is part of a run's identity."""
-    return RunConfig(**config.to_dict() | {"amp": resolved_amp(config)} | meaningless(config)).fingerprint(
-        fingerprint_parts
-    )
+    return RunConfig(**config.to_dict() | {"amp": resolved_amp(config)} | meaningless(config)).fingerprint(parts)
 
 
 def needs_compile_trial(config: RunConfig) -> bool:
