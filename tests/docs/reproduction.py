@@ -36,8 +36,8 @@ LONGER, WHOLE = (Study(page, "popnorm-setting/resnet20-weights") for page in (SH
 
 
 def pages_table() -> str:
-    """A Markdown table of the pages: what is recorded, and what is left open."""
-    head = "| page | scale | schedules | runs | claims | hours to settle the rest |\n|---|---|---|---:|---|---:|"
+    """A Markdown table of the pages: the recorded runs, the verdicts, and the missing runs."""
+    head = "| page | scale | schedules | runs | claims | hours of missing runs |\n|---|---|---|---:|---|---:|"
     return "\n".join([head, *(page_line(path) for path in sorted(FOLDER.glob("reproduce-*.csv")))])
 
 
