@@ -7,13 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.fuzzing.worker_environment import surrounded_line
-
 from tests.fuzzing.command_lines import command_line, known_commands
 from tests.fuzzing.databases import database_lines
 from tests.fuzzing.filters import filter_line
 from tests.fuzzing.specs import spec_line
 from tests.fuzzing.suite_files import write_experiment, write_nightly, write_suite
+from tests.fuzzing.surroundings import surrounded_line
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Odd worker_environment: environment variables, files in the home and data folders, the working folder's own."""
+"""Odd surroundings: environment variables, files in the home and data folders, the working folder's own."""
 
 from __future__ import annotations
 
