@@ -87,10 +87,7 @@ def train(
     force: _options.OtherData = False,
     allow: _options.Allow = None,
     rerun: Annotated[
-        bool,
-        typer.Option(
-            "--rerun", help="Train the cells of a grid again even if they are finished.", rich_help_panel=RUNS
-        ),
+        bool, typer.Option("--rerun", help="Train finished cells of a grid again.", rich_help_panel=RUNS)
     ] = False,
     dry_run: Annotated[
         bool,

@@ -107,7 +107,7 @@ def test_accepted_baselines_are_listed(normbench: RunCommand) -> None:
         (["accept", "--all", "--reason", " "], "a decision needs a reason"),
         (["accept", "--all", *WHY, "--since", "14d"], "--since 14d is not a day; write 2026-12-01"),
         (["accept", "--all", *WHY, "--since", "2026-11-20"], "is after the last night"),
-        (["mute", "layers/*", *WHY], "name measurements and a day with --until"),
+        (["mute", "layers/*", *WHY], "name measurements, and a day with --until"),
         (["mute", "layers/*", *WHY, "--until", "2020-01-01"], "--until 2020-01-01 is over"),
         (["mute", "layers/*", *WHY, "--until", "2026-02-30"], "is not a day"),
         (["mute", "layers/*", *WHY, "--until", "9999d"], "at most 3650d"),

@@ -8,10 +8,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+from tests.docs.graph_scores import farthest, graph_scores
 from tests.docs.tables import REPORTS, records
 
 FOLDER = REPORTS / "reproduction"
-GRAPHS = FOLDER / "reproduce-augnorm-graph-full.csv"
 WEIGHTS = ("base", "init", "xavier")  # how the rows begin that vary nothing but the initial weights
 NORMS = ("BatchNorm", "POP-Norm")
 ACTS = ("Sigmoid", "Tanh")
@@ -206,33 +206,6 @@ def best_row(study: Study, norm: str) -> str | None:
     """The choice with the highest validation accuracy."""
     found = {row: value for row, value in scores(study, "Sigmoid/validation").items() if row.endswith(f": {norm}")}
     return max(found, key=found.__getitem__).rpartition(": ")[0] if found else None
-
-
-def graph_finding() -> str:
-    """Our scores on MUTAG beside the published ones."""
-    rows = graph_scores()
-    if not rows:
-        return "On MUTAG nothing is recorded yet."
-    pairs = [
-        f"{row['row']} {float(row['ours']):.1f} ({float(row['published']):.1f}{', ' * bool(row['kind'])}{row['kind']})"
-        for row in rows
-    ]
-    return textwrap.fill(
-        f"**On MUTAG the paper's scores come back within {farthest(rows):.1f} points**, {rows[0]['schedule']}, "
-        f"n={rows[0]['n']} folds, ours (published): {'; '.join(pairs)}. The sd over folds is "
-        f"{min(float(row['sd']) for row in rows):.1f} points or more, so one seed ranks none of them.",
-        WIDTH,
-    )
-
-
-def graph_scores() -> list[dict[str, str]]:
-    """The rows of the graph paper's table for MUTAG that have a published score and ours."""
-    rows = [row for row in records(GRAPHS) if row["suite"].endswith("table2") and row["column"] == "MUTAG"]
-    return [row for row in rows if row["published_sd"] and row["ours"]]
-
-
-def farthest(rows: list[dict[str, str]]) -> float:
-    return max(abs(float(row["difference"])) for row in rows)
 
 
 def by_weights(norm: str) -> dict[str, float]:

@@ -45,12 +45,12 @@ def enter(job: Job, status: str, metrics: dict[str, float] | None = None) -> str
     return run_id
 
 
-def test_cells_that_need_the_same_run_share_a_job(mine: Suite) -> None:
+def test_cells_that_need_the_same_run_share_a_job_and_the_first_seed_of_all_comes_first(mine: Suite) -> None:
     jobs = make_jobs([mine, mine], Scale("full"))
     assert [(job.config.norm, job.config.seed) for job in jobs] == [
         ("batchnorm", 0),
-        ("batchnorm", 1),
         ("popnorm", 0),
+        ("batchnorm", 1),
         ("popnorm", 1),
     ]
     assert jobs[0].attacks == ("bim:steps=2",)

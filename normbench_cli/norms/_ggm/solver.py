@@ -1,8 +1,7 @@
 """The search for the generalized geometric median, for one channel or thousands at once: Newton inside a bracket.
 
 The caller supplies the sums over its data (`Sums`), so dense, compiled and segmented data share one search.  Tensors
-have one element per channel (`segmented.py`: per segment and channel) unless a shape is given.  Only `stop_early` waits
-for the device.
+have one element per channel (`segmented.py`: per segment and channel) unless a shape is given.  Only `stop_early` syncs.
 """
 
 from __future__ import annotations
@@ -129,8 +128,7 @@ def search(
     steps: int,
     stop_early: bool = False,
 ) -> SearchState:
-    """Take at most `steps` steps.  `stop_early`: stop when every channel is done, which a CPU can test without
-    waiting."""
+    """Take at most `steps` steps.  `stop_early`: stop when every channel is done, a cheap test on a CPU."""
     for _ in range(steps):
         if stop_early and bool(state.done.all()):
             break
@@ -212,8 +210,7 @@ def solve_columns(
 ) -> ColumnSolution:
     """Solve a matrix x (values, C), with phi a number or (C): statistics, bracket and search.
 
-    Columns of extreme magnitude are scaled first, so that no square over- or underflows and the floor stays above
-    `TINY`.
+    Columns of extreme magnitude are scaled first: no square over- or underflows, the floor stays above `TINY`.
     """
     low, high = x.amin(0), x.amax(0)
     size = torch.maximum(low.abs(), high.abs())
