@@ -1,7 +1,7 @@
 """The search for the generalized geometric median, for one channel or thousands at once: Newton inside a bracket.
 
 The caller supplies the sums over its data (`Sums`), so dense, compiled and segmented data share one search.  Tensors
-have one element per channel (`segmented.py`: per segment and channel) unless a shape is given.  Only `stop_early` syncs.
+have one element per channel (`segmented.py`: per segment and channel) unless a shape is given.  `stop_early` syncs.
 """
 
 from __future__ import annotations
