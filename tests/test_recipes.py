@@ -41,6 +41,18 @@ def test_the_exceptional_rates_of_popnorms_third_figure(norm: str, lr: float) ->
     assert make_config({"recipe": "popnorm-cifar", "norm": norm}).lr == lr
 
 
+@pytest.mark.parametrize("norm", ["batchnorm", "popnorm", "none"])
+def test_sigmoid_networks_of_popnorm_cifar_start_from_larger_weights_with_every_norm(norm: str) -> None:
+    given = {"recipe": "popnorm-cifar", "norm": norm}
+    starts = {act: make_config(given | {"act": act}) for act in ("sigmoid", "tanh", "relu")}
+    assert {act: (one.init, one.init_gain) for act, one in starts.items()} == {
+        "sigmoid": ("xavier", 3.0),
+        "tanh": ("auto", 1.0),
+        "relu": ("auto", 1.0),
+    }
+    assert make_config(given | {"act": "sigmoid", "init_gain": 1}).init_gain == 1.0
+
+
 def test_popnorms_imagenet_rates_fall_where_the_paper_says() -> None:
     config = make_config({"recipe": "popnorm-imagenet"})
     assert (config.data, config.iterations, config.batch_size, config.weight_decay) == ("imagenet", 600_000, 256, 1e-4)
