@@ -114,8 +114,8 @@ def readme_findings() -> str:
         f"**POP-Norm, full schedule** (ResNet-20, CIFAR-10, {conditions(WHOLE)}), ours (published): "
         f"{'; '.join(found)}.",
         f"**Early in training with sigmoid** ({conditions(EVERY_CHOICE)}), the initial weights, which the paper does "
-        f"not state, take BatchNorm {range_of(spans['BatchNorm'])} in ResNet-20, where POP-Norm adds {fmean(gains):.1f} "
-        f"points with equal weights; in a narrow VGG16, without shortcuts, it adds "
+        f"not state, take BatchNorm {range_of(spans['BatchNorm'])} in ResNet-20, where POP-Norm adds "
+        f"{fmean(gains):.1f} points with equal weights; in a narrow VGG16, without shortcuts, it adds "
         f"{fmean(over_weights(WITHOUT_SHORTCUTS)[1]):.1f}.",
         f"**AugNorm on MUTAG**: {len(graphs)} scores come back within {farthest(graphs):.1f} points, "
         f"n={graphs[0]['n']} folds.",
