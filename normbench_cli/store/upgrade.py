@@ -19,7 +19,7 @@ from normbench_cli.store.sqlite_file import BUSY_SECONDS
 if TYPE_CHECKING:
     from alembic.config import Config
 
-SWITCH_SECONDS = 1.0  # more than another process takes to switch a file to write-ahead logging
+RECHECK_SECONDS = 1.0  # before a file is called damaged; another process may be upgrading it
 
 
 def migrations_folder() -> Path:
@@ -82,15 +82,15 @@ def enable_log(connection: sqlite3.Connection) -> None:
 def upgrade(location: Location) -> tuple[str | None, Path | None]:
     """Migrate a database to the newest schema after a backup; returns its old version, and the path of the backup.
 
-    The version is None if the database did not exist and was created, the path None if no backup was needed.  While
-    another process switches the file to write-ahead logging, SQLite may call it malformed, so damage is checked twice.
+    The version is None if the database did not exist and was created, the path None if no backup was needed.  Beside
+    another upgrade of an old file, SQLite was seen to call a sound file malformed, so damage is checked twice.
     """
     try:
         return upgrade_once(location)
     except DatabaseError as error:
         if "malformed" not in str(error):
             raise
-        time.sleep(SWITCH_SECONDS)
+        time.sleep(RECHECK_SECONDS)
         return upgrade_once(location)
 
 
