@@ -20,7 +20,7 @@ def graph_finding() -> str:
         for row in rows
     ]
     return textwrap.fill(
-        f"**On MUTAG the paper's scores come back within {farthest(rows):.1f} points**, {rows[0]['schedule']}, "
+        f"**On MUTAG the paper's scores are reproduced to within {farthest(rows):.1f} points**, {rows[0]['schedule']}, "
         f"n={rows[0]['n']} folds, ours (published): {'; '.join(pairs)}. The sd over folds is "
         f"{min(float(row['sd']) for row in rows):.1f} points or more, so one seed ranks none of them.",
         WIDTH,

@@ -10,7 +10,7 @@ import pytest
 from normbench_cli.store import Store
 from normbench_cli.store.merge import merge
 from normbench_cli.store.queries import runs_frame
-from tests.docs.reproduction import FOLDER
+from tests.docs.study import FOLDER
 from tests.docs.tables import records
 from tests.reporting.reproduction.test_pages import figures_missing, sentence_figures_missing
 

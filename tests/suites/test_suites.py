@@ -126,8 +126,10 @@ def test_a_study_is_run_only_if_it_is_named() -> None:
     assert not [suite for suite in suites.select(["all"]) if suite.name.startswith(("popnorm-setting", "questions"))]
     assert [suite.name for suite in suites.select(["popnorm-setting"])] == [
         "popnorm-setting/resnet20",
+        "popnorm-setting/resnet20-best",
         "popnorm-setting/resnet20-weights",
         "popnorm-setting/vgg16",
+        "popnorm-setting/vgg16-best",
     ]
 
 
