@@ -56,6 +56,8 @@ def compare_two(
 ) -> int:
     """Compare two runs, or two sets of runs paired by seed: settings, metrics, curves, costs.
 
+    `normbench runs diff` shows what differs between two runs, without statistics.
+
     Examples:
       normbench compare d322c4f1 5e81
       normbench compare norm=batchnorm 'norm=popnorm:kappa=4 and seed<10' --metric test/accuracy --format html
