@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from normbench_cli.errors import UsageError
+from normbench_cli.reporting import tables
+from normbench_cli.reporting.compare.render import difference_table
 from normbench_cli.reporting.compare.settings import Difference, differing_facts, differing_settings
 from normbench_cli.reporting.compare.sides import Side
+from normbench_cli.reporting.document import Cell, Document, Paragraph, Table
 from normbench_cli.store import Store
 from normbench_cli.store.queries import runs_frame
 
@@ -35,6 +38,21 @@ class RunsDiff:
     settings: list[Difference]
     facts: list[Difference]
     metrics: list[MetricPair]
+
+    def to_document(self) -> Document:
+        ids = (self.a, self.b)
+        blocks: list[Table | Paragraph] = [
+            difference_table("Settings that differ", "setting", self.settings, ids)
+            if self.settings
+            else Paragraph("No setting differs."),
+            difference_table("Code and machine that differ", "fact", self.facts, ids)
+            if self.facts
+            else Paragraph("Code and machine do not differ."),
+            Table("Last metrics", ["metric", *ids, "difference"], [metric_row(one) for one in self.metrics])
+            if self.metrics
+            else Paragraph("Neither run has recorded a metric."),
+        ]
+        return Document("normbench runs diff", {}, blocks)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -72,3 +90,11 @@ def difference_json(one: Difference) -> dict[str, Any]:
 def text_of(values: tuple[str, ...]) -> str | None:
     """The value of the only run of a side; None if the run does not have it."""
     return values[0] if values else None
+
+
+def metric_row(one: MetricPair) -> list[Cell]:
+    """In the displayed unit, with six digits."""
+    factor = tables.shown_factor(one.name)
+    numbers = ((one.a, ""), (one.b, ""), (one.difference, "+"))
+    texts = ["-" if value is None else f"{value * factor:{sign}.6g}" for value, sign in numbers]
+    return [Cell(text) for text in (tables.heading(one.name), *texts)]
