@@ -110,6 +110,8 @@ def show_run(run: _options.RunId, *, common: Common) -> int:
       normbench runs show d322c4f1
       normbench runs show d322 --json
     """
+    from normbench_cli.reporting.tables import heading, shown_factor
+
     with store.Store.open(common.db, write=False) as opened:
         found = opened.find(run)
         metrics = opened.latest_metrics(found.id)
@@ -128,9 +130,13 @@ def show_run(run: _options.RunId, *, common: Common) -> int:
         [{"setting": name, "value": format_value(value)} for name, value in flattened(config).items()],
         detail_rows(details),
         [{"environment": name, "value": format_value(value)} for name, value in flattened(environment).items()],
-        [{"last metric": name, "value": f"{value:.6g}"} for name, value in metrics.items()],
         [
-            {"epoch": f"{epoch:.0f}"} | {str(name): f"{value:.4g}" for name, value in row.items()}
+            {"last metric": heading(name), "value": f"{value * shown_factor(name):.6g}"}
+            for name, value in metrics.items()
+        ],
+        [
+            {"epoch": f"{epoch:.0f}"}
+            | {heading(str(name)): f"{value * shown_factor(str(name)):.4g}" for name, value in row.items()}
             for epoch, row in some_epochs
         ],
     ]
