@@ -221,8 +221,9 @@ class Store(Recording):
         """Set the tag or note of these runs, or of none if one is missing; their configs keep the original values."""
         with self.writing() as session:
             for run_id in sorted(run_ids):  # mark_interrupted locks in this order
-                if session.scalar(update(Run).where(Run.id == run_id).values({name: text}).returning(Run.id)) is None:
+                if session.scalar(select(Run.id).where(Run.id == run_id).with_for_update()) is None:
                     raise NormbenchError(f"run {run_id} has been removed", "nothing was changed; repeat without it")
+                session.execute(update(Run).where(Run.id == run_id).values({name: text}))
 
     def delete(self, run_ids: Collection[str]) -> None:
         """Delete runs with everything they measured, but not their folders."""
