@@ -11,6 +11,7 @@ from normbench_cli.errors import UsageError
 COMPLETION = "_NORMBENCH_COMPLETE"  # set by a shell for completion, together with what was typed
 TYPED = ({"COMP_WORDS", "COMP_CWORD"}, {"_TYPER_COMPLETE_ARGS"})
 LONGEST = 255  # bytes of a file name on every system in use; no component name is longer
+REMOVE_BY_EMPTY = (["runs", "tag"], ["runs", "note"])  # commands in which an empty argument removes a label
 SEPARATORS = re.compile("[/\\\\,=:+]")
 
 
@@ -28,7 +29,7 @@ def check_words(words: Sequence[str]) -> None:
         if not is_utf8(word):
             raise UsageError(f"the argument {word!r} is not in UTF-8", "write it in UTF-8")
         option = previous if not word else word.removesuffix("=") if re.fullmatch("--[a-z-]+=", word) else ""
-        if (option or not word) and option != "--note":
+        if (option or not word) and option != "--note" and not removes_label(words, option):
             name = option if option.startswith("-") else "an argument"
             raise UsageError(f"{name} is empty", "give it a value, or leave it out")
         longest = max(SEPARATORS.split(word), key=len)
@@ -36,6 +37,11 @@ def check_words(words: Sequence[str]) -> None:
             raise UsageError(
                 f"the name {longest[:20]}... has {len(longest):,} characters", f"give a name of at most {LONGEST} bytes"
             )
+
+
+def removes_label(words: Sequence[str], option: str) -> bool:
+    """Whether an empty argument is the new tag or note of `runs tag` or `runs note`, not the value of an option."""
+    return list(words[:2]) in REMOVE_BY_EMPTY and option != "--db"
 
 
 def is_utf8(word: str) -> bool:

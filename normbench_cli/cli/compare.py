@@ -12,6 +12,7 @@ from normbench_cli.cli._document import print_document
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import hint, print_json
 from normbench_cli.errors import EXIT_OK
+from normbench_cli.reporting import compare, files
 
 VALUES, FILES = _options.VALUES_PANEL, _options.FILES_PANEL
 HELP_OF_A = "Run id, or a filter: norm=batchnorm, 'norm=popnorm and act=relu'."
@@ -56,18 +57,20 @@ def compare_two(
 ) -> int:
     """Compare two runs, or two sets of runs paired by seed: settings, metrics, curves, costs.
 
+    `normbench runs diff` shows what differs between two runs, without statistics.
+
     Examples:
       normbench compare d322c4f1 5e81
       normbench compare norm=batchnorm 'norm=popnorm:kappa=4 and seed<10' --metric test/accuracy --format html
     """
-    from normbench_cli.reporting import compare, files
-
     paths.set_plot_cache()
     formats = files.parse_formats(form)
-    made = compare.compare(compare.CompareQuery((a, b), metric or [], curve or [], kind), common.db)
-    document = compare.to_document(made)
+    made = compare.comparison.compare(
+        compare.comparison.CompareQuery((a, b), metric or [], curve or [], kind), common.db
+    )
+    document = compare.render.to_document(made)
     if common.json:
-        print_json(compare.to_json(made))
+        print_json(compare.render.to_json(made))
     else:
         print_document(document)
     if formats:

@@ -1,35 +1,32 @@
-"""normbench runs: list and show recorded runs; `runs_rm` removes them."""
+"""normbench runs: list and show recorded runs; `runs_diff`, `runs_edit` and `runs_rm` have the other commands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from normbench_cli import paths, store
-from normbench_cli.cli import _options, runs_rm
+from normbench_cli.cli import _options, runs_diff, runs_edit, runs_rm
 from normbench_cli.cli._columns import Row
 from normbench_cli.cli._details import detail_rows
 from normbench_cli.cli._help import Command
 from normbench_cli.cli._options import Common, common_options
 from normbench_cli.cli._output import echo, hint, print_json, print_table
+from normbench_cli.cli._run_json import listed, shown
 from normbench_cli.cli._tables import percent, short_time
 from normbench_cli.errors import EXIT_OK, UsageError
-from normbench_cli.experiments.result import run_json
 from normbench_cli.local_time import local_time
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.metric_names import cautions
 from normbench_cli.store.status import STATUSES
 
-if TYPE_CHECKING:
-    from normbench_cli.store.schema import Run
-
 EPOCHS_SHOWN = 8
 
-app = typer.Typer(help="List, show and remove recorded runs.", no_args_is_help=True)
+app = typer.Typer(help="List, show, compare, label and remove recorded runs.", no_args_is_help=True)
 
 
 @app.command("list", cls=Command)
@@ -92,12 +89,6 @@ def list_runs(
     return EXIT_OK
 
 
-def listed(row: Mapping[Any, Any], metrics: Mapping[str, float]) -> dict[str, Any]:
-    """A run in the JSON of `runs list`."""
-    names = ("id", "fingerprint", "status", "message", "config", "kind", "tag", "note", "started_at", "finished_at")
-    return run_json(**{name: row[name] for name in names}, metrics=metrics)
-
-
 def row_of(row: Mapping[Any, Any], accuracy: float | None) -> dict[str, str]:
     """A run in the table of `runs list`."""
     return {
@@ -119,6 +110,8 @@ def show_run(run: _options.RunId, *, common: Common) -> int:
       normbench runs show d322c4f1
       normbench runs show d322 --json
     """
+    from normbench_cli.reporting.tables import heading, shown_factor
+
     with store.Store.open(common.db, write=False) as opened:
         found = opened.find(run)
         metrics = opened.latest_metrics(found.id)
@@ -137,9 +130,13 @@ def show_run(run: _options.RunId, *, common: Common) -> int:
         [{"setting": name, "value": format_value(value)} for name, value in flattened(config).items()],
         detail_rows(details),
         [{"environment": name, "value": format_value(value)} for name, value in flattened(environment).items()],
-        [{"last metric": name, "value": f"{value:.6g}"} for name, value in metrics.items()],
         [
-            {"epoch": f"{epoch:.0f}"} | {str(name): f"{value:.4g}" for name, value in row.items()}
+            {"last metric": heading(name), "value": f"{value * shown_factor(name):.6g}"}
+            for name, value in metrics.items()
+        ],
+        [
+            {"epoch": f"{epoch:.0f}"}
+            | {heading(str(name)): f"{value * shown_factor(str(name)):.4g}" for name, value in row.items()}
             for epoch, row in some_epochs
         ],
     ]
@@ -150,14 +147,6 @@ def show_run(run: _options.RunId, *, common: Common) -> int:
     for caution in cautions(metrics):
         hint(caution, common.quiet)
     return EXIT_OK
-
-
-def shown(run: Run, metrics: Mapping[str, float], **more: Any) -> dict[str, Any]:
-    """A run in the JSON of `runs show`."""
-    names = ["id", "fingerprint", "status", "message", "config", "kind", "tag", "note", "argv"]
-    names += ["started_at", "heartbeat_at", "finished_at", "host", "pid"]
-    facts: dict[str, Any] = {name: getattr(run, name) for name in names}
-    return run_json(**facts, metrics=metrics, environment=run.environment.facts, details=run.details, **more)
 
 
 def cell(value: object) -> str:
@@ -182,4 +171,7 @@ def evenly_spaced(length: int, most: int) -> list[int]:
     return sorted({round(i * (length - 1) / (most - 1)) for i in range(most)})
 
 
+app.command("diff", cls=Command)(runs_diff.diff_runs)
+app.command("tag", cls=Command)(runs_edit.tag_runs)
+app.command("note", cls=Command)(runs_edit.note_runs)
 app.command("rm", cls=Command)(runs_rm.remove)

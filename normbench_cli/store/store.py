@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
@@ -216,6 +216,14 @@ class Store(Recording):
         """The last value of each metric of a run, by full name, in recording order."""
         with self.reading() as session:
             return latest_metrics(session, run_id)
+
+    def label(self, run_ids: Collection[str], name: Literal["tag", "note"], text: str) -> None:
+        """Set the tag or note of these runs, or of none if one is missing; their configs keep the original values."""
+        with self.writing() as session:
+            for run_id in sorted(run_ids):  # mark_interrupted locks in this order
+                if session.scalar(select(Run.id).where(Run.id == run_id).with_for_update()) is None:
+                    raise NormbenchError(f"run {run_id} has been removed", "nothing was changed; repeat without it")
+                session.execute(update(Run).where(Run.id == run_id).values({name: text}))
 
     def delete(self, run_ids: Collection[str]) -> None:
         """Delete runs with everything they measured, but not their folders."""

@@ -14,6 +14,7 @@ from tests.support import TINY, RunCommand
 
 COMMANDS = [
     *(["runs", "list"], ["runs", "show", "RUN"], ["runs", "rm", "RUN", "--yes"], ["report"], ["report", "--json"]),
+    *(["runs", "diff", "RUN", "RUN"], ["runs", "tag", "RUN", "x"], ["runs", "note", "RUN", ""]),
     *(["compare", "RUN", "RUN"], ["db", "check"], ["db", "upgrade"], ["db", "backup"], ["eval", "RUN"]),
     *(
         ["train", *TINY],

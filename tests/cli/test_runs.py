@@ -78,7 +78,7 @@ def test_show_prints_everything(normbench: RunCommand, enter: Callable[..., Any]
     run_id = enter(*(epoch / 100 for epoch in range(1, 41)), norm="popnorm:kappa=4", note="a [bold] note")
     ended = normbench("runs", "show", run_id[:6])
     assert (ended.code, ended.err) == (0, "")
-    for words in ("popnorm:kappa=4", "a [bold] note", "here", "train --x", run_id, "test/accuracy", "0.4"):
+    for words in ("popnorm:kappa=4", "a [bold] note", "here", "train --x", run_id, "test/accuracy (%)", " 40\n"):
         assert words in ended.out
     epochs = [int(line.split()[0]) for line in ended.out.split("\n\n")[-1].splitlines()[1:]]
     assert (len(epochs), epochs[0], epochs[-1]) == (8, 1, 40)

@@ -18,6 +18,7 @@ READING = [
     ["runs", "list", "--limit", "0"],
     ["runs", "show", "RUN"],
     ["runs", "show", "RUN", "--json"],
+    ["runs", "diff", "RUN", "RUN"],
     ["report", "-q"],
     ["report", "--json", "--curve", "step_time_ms"],
     ["report", "--at", "50%", "--where", "norm=popnorm", "--format", "csv"],
@@ -30,6 +31,7 @@ READING = [
     ["db", "merge", "../home/normbench.db", "--db", "merged.db"],
 ]
 WRITING = [
+    ["runs", "tag", "RUN", "new"],
     ["runs", "rm", "RUN", "--yes", "--force"],
     ["db", "upgrade"],
     ["db", "check", "--repair"],

@@ -109,4 +109,6 @@ def missing_rows(before: Rows, after: Rows, words: list[str], ended: Ended, dama
 
 def is_writing(words: list[str]) -> bool:
     """Whether a command changes what is recorded."""
-    return words[:2] in (["runs", "rm"], ["db", "upgrade"]) or bool({"train", "eval", "--repair"} & set(words))
+    return words[:2] in (*(["runs", name] for name in ("tag", "note", "rm")), ["db", "upgrade"]) or bool(
+        {"train", "eval", "--repair"} & set(words)
+    )

@@ -35,9 +35,11 @@ def described(side: Side) -> str:
     return f"{side.name}: {side.text} ({counts}{ids})"
 
 
-def difference_table(title: str, what: str, differences: Sequence[Difference]) -> Table:
+def difference_table(
+    title: str, what: str, differences: Sequence[Difference], sides: tuple[str, str] = ("A", "B")
+) -> Table:
     rows = [[Cell(one.name), Cell(shortened(one.a)), Cell(shortened(one.b))] for one in differences]
-    return Table(title, [what, "A", "B"], rows)
+    return Table(title, [what, *sides], rows)
 
 
 def shortened(values: Sequence[str]) -> str:

@@ -41,7 +41,8 @@ def join_rows(one: Row, other: Row) -> Row:
 
 
 def edited(run: Row, name: str) -> tuple[bool, str]:
-    """Sort key for a tag or note: one that was edited after the run began takes precedence."""
+    """Sort key for a tag or note: one that was edited after the run began takes precedence, then the later in the
+    alphabet; databases do not record when it was edited."""
     return run[name] != run["config"].get(name, ""), run[name]
 
 
