@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from normbench_cli.nested import flattened
 from normbench_cli.registry.spec import format_value
-from normbench_cli.reporting.compare.settings import flattened
 from normbench_cli.reporting.profiles.recorded import Profile
 
 NOT_SETTINGS = ("norm", "seed", "tag", "note", "db")
