@@ -83,7 +83,8 @@ class RunConfig:
     )
     seed: int = setting(0, "seed of initial weights, data order and all other randomness", least=0, most=LARGEST_SEED)
     amp: Literal["auto", "off", "bf16", "fp16"] = setting(
-        "off", "automatic mixed precision; auto: whichever is fast on this device (recorded with the run)"
+        "off",
+        "automatic mixed precision: off, bf16, fp16, or auto (whichever is fast on this device; recorded with the run)",
     )
     tf32: Literal["off", "conv", "all"] = setting(
         "conv",
@@ -103,7 +104,7 @@ class RunConfig:
         None, "compile the whole model with torch.compile; by default for long trainings", identity=False
     )
     compile_mode: Literal["default", "reduce-overhead"] = setting(
-        "default", "torch.compile mode; reduce-overhead uses CUDA graphs", identity=False
+        "default", "mode of torch.compile; reduce-overhead uses CUDA graphs", identity=False
     )
     channels_last: bool | None = setting(
         None, "channels-last memory format; by default for convolutional models", identity=False

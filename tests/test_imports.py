@@ -29,6 +29,7 @@ ANYONE = {
     "interrupts",
     "printable",
     "local_time",
+    "nested",
     "version",
     "axes",
     "toml_file",
@@ -68,7 +69,7 @@ NEVER = {
 # libraries, or a module of ours that loads one of them.
 SLOW_TO_LOAD = {
     *("torch", "torchvision", "torch_geometric", "sklearn", "scipy", "matplotlib", "PIL"),
-    *("statsmodels", "scikit_posthocs", "optuna"),
+    *("statsmodels", "optuna"),
     *("sqlalchemy", "alembic", "pandas", "rich", "psutil", "platformdirs", "importlib.metadata"),
 }
 MOST_LAZY_IMPORTS = 60

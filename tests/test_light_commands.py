@@ -11,7 +11,7 @@ from normbench_cli.store import Store
 
 LIGHT = {"torch", "optuna", "pandas", "sqlalchemy"}
 READING = {"torch", "optuna", "alembic"}
-DRAWING = {"matplotlib", "scipy.stats", "statsmodels", "scikit_posthocs"}
+DRAWING = {"matplotlib", "scipy.stats", "statsmodels"}
 COMMANDS: list[tuple[list[str], set[str]]] = [  # in one process, so a command also answers for those before it
     (["--help"], LIGHT),
     (["train", "--help"], LIGHT),

@@ -30,7 +30,10 @@ PAGES = [
     [
         "README.md",
         "reports/reproduction/README.md",
-        *(f"normbench_cli/docs/{name}.md" for name in ("components", "initial-weights", "questions", "cost")),
+        *(
+            f"normbench_cli/docs/{name}.md"
+            for name in ("components", "initial-weights", "questions", "cost", "experiments")
+        ),
     ],
 )
 def test_generated_tables_are_current(page: str, monkeypatch: pytest.MonkeyPatch) -> None:

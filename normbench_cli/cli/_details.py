@@ -10,7 +10,7 @@ from normbench_cli.cli._columns import Row
 
 def detail_rows(details: Mapping[str, Any]) -> list[Row]:
     """One row per fact; diffs and lists are summarized, because --json has them whole."""
-    return [{"made of": name, "value": value} for name, value in facts(details, "")]
+    return [{"detail": name, "value": value} for name, value in facts(details, "")]
 
 
 def facts(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]]:

@@ -17,21 +17,29 @@ from normbench_cli.experiments.profiling.plan import places
 from normbench_cli.experiments.profiling.results import place_columns
 from normbench_cli.experiments.profiling.steps import Place
 from normbench_cli.experiments.profiling.workloads import layer_norms
+from normbench_cli.reporting.profiles.cells import (
+    EMPTY,
+    LIMIT,
+    MEMORY,
+    NOISY,
+    RATIOS,
+    cells,
+    interval,
+    mebibytes,
+    place_of,
+    time_text,
+    unusual,
+)
 from normbench_cli.store import Store
 
 __all__ = ["given_shapes", "plan_profile", "print_profile", "run_shown"]
-USUAL = {"dtype": "float32", "memory_format": "contiguous", "call": "layer", "pass": "both", "start": "warm"}
 PASSES = {
     "both": "forward and backward in training mode",
     "forward": "forward in training mode",
     "backward": "backward",
     "eval": "forward in evaluation mode",
 }
-COLUMNS = (  # names up to the slash
-    *("norm", "step ms (median)", "IQR", "p95", "n", "outliers", "time", "samples/s", "own share"),
-    *("must move", "least ms", "% of limit", "peak memory", "peak", "saved for backward", "saved", "solver iterations"),
-)
-MEMORY = {"saved_activation_bytes": ("saved for backward", "saved"), "peak_memory_bytes": ("peak memory", "peak")}
+SHORT = {"saved_activation_bytes": "saved", "peak_memory_bytes": "peak"}  # in the columns of the ratios
 Row = dict[str, Any]
 
 
@@ -80,8 +88,7 @@ def live_line(row: Row) -> tuple[str, str, str]:
     """A candidate's line in the live table: popnorm, 31.200, 0.78 [0.77, 0.79]."""
     if row["status"] != "ok":
         return row["contender"], row["status"], ""
-    against = interval(row) if row["ratio"] is not None else "-"
-    return row["contender"], f"{row['median']:.3f}{' noisy' if row['noisy'] else ''}", against
+    return row["contender"], time_text(row), interval(row)
 
 
 def time_rows(rows: list[Row]) -> list[Row]:
@@ -102,11 +109,7 @@ def title_of(row: Row) -> str:
     """The shape or model, and unusual options."""
     if "model" in row:
         return _profile_steps.title_of(row)
-    return " ".join([f"layer {row['shape']}", *(row[name] for name in USUAL if row[name] != USUAL[name])])
-
-
-def interval(row: Row, start: str = "ratio") -> str:
-    return f"{row[start]:.2f} [{row[f'{start}_low']:.2f}, {row[f'{start}_high']:.2f}]"
+    return " ".join([f"layer {row['shape']}", *unusual(row)])
 
 
 def print_profile(outcome: dict[str, Any], precision: float | None) -> None:
@@ -115,7 +118,7 @@ def print_profile(outcome: dict[str, Any], precision: float | None) -> None:
     tables: dict[str, dict[str, dict[str, str]]] = {}
     for result in results:
         row = tables.setdefault(title_of(result), {}).setdefault(result["contender"], {"norm": result["contender"]})
-        row |= cells(result)
+        row |= texts(result)
     for title, rows in tables.items():
         print_table(list(map(in_order, rows.values())), title=f"{title}, {results[0]['device']}")
         echo("")
@@ -126,14 +129,14 @@ def print_profile(outcome: dict[str, Any], precision: float | None) -> None:
 
 def in_order(row: dict[str, str]) -> dict[str, str]:
     """Sort the columns by importance; the results come reference by reference."""
-    return dict(sorted(row.items(), key=lambda item: COLUMNS.index(item[0].partition(" / ")[0])))
+    return dict(sorted(row.items(), key=lambda item: place_of(item[0])))
 
 
 def print_totals(totals: list[Row]) -> None:
     tables: dict[str, dict[str, dict[str, str]]] = {}
     for total in totals:
-        unusual = " ".join(total[name] for name in USUAL if total[name] != USUAL[name])
-        title = f"{total['calls']} calls with {total['shapes']} shapes{f', {unusual}' if unusual else ''}"
+        settings = " ".join(unusual(total))
+        title = f"{total['calls']} calls with {total['shapes']} shapes{f', {settings}' if settings else ''}"
         row = tables.setdefault(title, {}).setdefault(total["contender"], {"norm": total["contender"]})
         row["sum ms"] = f"{total['sum_ms']:.2f}"
         row[f"sum / {total['reference']}"] = interval(total, "sum_ratio")
@@ -146,57 +149,34 @@ def print_totals(totals: list[Row]) -> None:
 def notes(results: list[Row], precision: float | None) -> list[str]:
     """Notes on how to read the tables."""
     passes = dict.fromkeys(_profile_steps.what_is_timed(row, PASSES) for row in results)
-    found = [f"Ratios: median over rounds, 95 % bootstrap interval.  Times: {'; '.join(passes)}."]
+    found = [f"{RATIOS}  Times: {'; '.join(passes)}."]
     found += _profile_steps.notes(results)
     if any(row.get("limit_fraction") is not None for row in results):
         found.append("% of limit: the least time in which this machine moves the bytes, over the time taken.")
     if precision and any(row.get("stopped") == "budget" for row in results):
         found.append(f"--budget ended before every ratio was known to {100 * precision:g} %.")
     if any(row["noisy"] for row in results):
-        found.append("noisy: this machine's timings varied a lot; repeat when it is idle, or with more --budget.")
+        found.append(NOISY)
     if any(row["status"] == "oom" for row in results):
         found.append("oom: there was not enough memory.")
     failures = {row["contender"]: row["message"] for row in results if row["status"] == "failed"}
     return found + [f"{name} failed: {message}" for name, message in failures.items()]
 
 
-def cells(result: Row) -> dict[str, str]:
+def texts(result: Row) -> dict[str, str]:
     """What one result adds to the row of its candidate."""
-    metric, reference = result["metric"], result["reference"]
-    if metric == "step_time_ms":
-        return failed_cells(result) if result["status"] != "ok" else time_cells(result)
-    if metric == "samples_per_s":
-        return {"samples/s": f"{result['median']:,.0f}"}
-    if metric == "solver/iterations_mean":
-        return {"solver iterations": f"{result['median']:.2f}"}
-    if metric not in MEMORY:
-        return {}
-    name, short = MEMORY[metric]
-    if result["median"] is None:
-        return {name: "-" if result["status"] == "ok" else result["status"]}
-    ratio = "-" if result["ratio"] is None else f"{result['ratio']:.2f}"
-    return {name: mebibytes(result["median"]), f"{short} / {reference}": ratio}
+    found = {name: cell.text for name, cell in cells(result).items()}
+    if result["metric"] == "step_time_ms" and result["status"] == "ok":
+        return found | more_of_time(result)
+    if result["metric"] in MEMORY and result["median"] is not None:
+        ratio = EMPTY if result["ratio"] is None else f"{result['ratio']:.2f}"
+        return found | {f"{SHORT[result['metric']]} / {result['reference']}": ratio}
+    return found
 
 
-def time_cells(result: Row) -> dict[str, str]:
-    found = {
-        "step ms (median)": f"{result['median']:.3f}" + (" noisy" if result["noisy"] else ""),
-        "IQR": f"{result['iqr']:.3f}",
-        "p95": f"{result['p95']:.3f}",
-        "n": str(result["n"]),
-        "outliers": str(result["outliers"]),
-        f"time / {result['reference']}": "-" if result["ratio"] is None else interval(result),
-    }
-    found |= _profile_steps.share_cells(result)
+def more_of_time(result: Row) -> dict[str, str]:
+    """The columns of a time that only the terminal has."""
+    found = {"p95": f"{result['p95']:.3f}", "n": str(result["n"]), "outliers": str(result["outliers"])}
     if result["limit_fraction"] is not None:
-        moves = {"must move": mebibytes(result["moved_bytes"]), "least ms": f"{result['least_ms']:.3f}"}
-        return found | moves | {"% of limit": f"{100 * result['limit_fraction']:.0f}"}
-    return found if "model" in result else found | {"must move": "-", "least ms": "-", "% of limit": "-"}
-
-
-def failed_cells(result: Row) -> dict[str, str]:
-    return {"step ms (median)": str(result["status"])}
-
-
-def mebibytes(count: float) -> str:
-    return f"{count / 2**20:.2f} MiB"
+        return found | {"must move": mebibytes(result["moved_bytes"]), "least ms": f"{result['least_ms']:.3f}"}
+    return found if "model" in result else found | dict.fromkeys(("must move", "least ms", LIMIT), EMPTY)

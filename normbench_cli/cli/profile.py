@@ -13,10 +13,10 @@ from normbench_cli.cli._profile_more import MoreOptions, more_options
 from normbench_cli.cli._profile_options import WorkOptions, work_options
 from normbench_cli.cli.reproduce import parse_duration
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, NormbenchError, UsageError
+from normbench_cli.experiments.profiling.shapes import SHAPES
 from normbench_cli.registry.spec import split_list
 
 DEFAULT_NORM = "popnorm"
-SHAPES = ["128x64x32x32", "128x128x16x16", "128x256x8x8", "128x512x4x4"]
 PANELS = {
     "What to measure": ("norm", "act", "model", "data", "batch_size"),
     "Device and speed": (
@@ -48,7 +48,7 @@ def profile(
             "--shape",
             metavar="NxCxHxW",
             help="Input shape of the layers; NxC for graph nodes (may be repeated).",
-            show_default=", ".join(SHAPES),
+            show_default=", ".join("x".join(map(str, shape)) for shape in SHAPES),
             rich_help_panel=LAYERS,
         ),
     ] = None,
@@ -166,7 +166,7 @@ def profile(
         [spec for text in settings.pop("norm", [DEFAULT_NORM]) for spec in split_list(text)],
         settings=settings,
         named=_profile_work.NamedShapes(list(map(parse_shape, shape or [])), preset, model_shapes),
-        usual=list(map(parse_shape, SHAPES)),
+        usual=SHAPES,
         only=only,
         db=common.db,
         rounds=rounds,

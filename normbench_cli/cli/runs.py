@@ -19,6 +19,7 @@ from normbench_cli.cli._run_json import listed, shown
 from normbench_cli.cli._tables import percent, short_time
 from normbench_cli.errors import EXIT_OK, UsageError
 from normbench_cli.local_time import local_time
+from normbench_cli.nested import flattened
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.store.errors import NoDatabase
 from normbench_cli.store.metric_names import cautions
@@ -127,9 +128,9 @@ def show_run(run: _options.RunId, *, common: Common) -> int:
     some_epochs = epochs.iloc[evenly_spaced(len(epochs), EPOCHS_SHOWN)].iterrows()
     tables: list[list[Row]] = [
         [{"run": name, found.id: cell(value)} for name, value in facts.items() if value not in ("", None)],
-        [{"setting": name, "value": format_value(value)} for name, value in flattened(config).items()],
+        [{"setting": name, "value": format_value(value)} for name, value in flattened(config)],
         detail_rows(details),
-        [{"environment": name, "value": format_value(value)} for name, value in flattened(environment).items()],
+        [{"environment": name, "value": format_value(value)} for name, value in flattened(environment)],
         [
             {"last metric": heading(name), "value": f"{value * shown_factor(name):.6g}"}
             for name, value in metrics.items()
@@ -154,14 +155,6 @@ def cell(value: object) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value))
     return f"{local_time(value):%Y-%m-%d %H:%M:%S}" if isinstance(value, datetime) else str(value)
-
-
-def flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested values with dotted names."""
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        found |= flattened(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return found
 
 
 def evenly_spaced(length: int, most: int) -> list[int]:

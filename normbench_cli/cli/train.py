@@ -58,7 +58,7 @@ def train(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help=f"Set any other setting: {', '.join(OTHER_FIELDS)} (may be repeated).",
+            help=f"Set any other setting: {', '.join(OTHER_FIELDS)} (may be repeated; see docs/experiments.md).",
             rich_help_panel="Optimization",
         ),
     ] = None,

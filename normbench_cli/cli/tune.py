@@ -36,7 +36,7 @@ def tune(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Set any other setting (may be repeated).",
+            help="Set any other setting (may be repeated; see docs/experiments.md).",
             rich_help_panel="Optimization",
         ),
     ] = None,

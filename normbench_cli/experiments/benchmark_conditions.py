@@ -55,7 +55,9 @@ def float32() -> Line:
 
 def gpu_lines(state: GpuState | None) -> dict[str, Line | None]:
     if state is None:
-        return {"GPU's state": ("not told by nvidia-smi", "put nvidia-smi on the PATH, so that clocks are recorded")}
+        return {
+            "GPU's state": ("not reported by nvidia-smi", "put nvidia-smi on the PATH, so that clocks are recorded")
+        }
     return {
         "GPU's processes": processes(state),
         "GPU's clock": clock(state),

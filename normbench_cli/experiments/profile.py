@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from normbench_cli.experiments.profiling.activations import record_activations
-from normbench_cli.experiments.profiling.plan import SHAPES, ProfilePlan, plan_profile
+from normbench_cli.experiments.profiling.plan import ProfilePlan, plan_profile
 from normbench_cli.experiments.profiling.presets import preset_shapes
 from normbench_cli.experiments.profiling.run import profile_contenders, run_profile
+from normbench_cli.experiments.profiling.shapes import SHAPES
 from normbench_cli.experiments.profiling.shapes_of import shapes_of
 from normbench_cli.experiments.profiling.sweep import SweepPlan, plan_sweep, run_sweep
 from normbench_cli.experiments.profiling.sweep_values import parse_sweep

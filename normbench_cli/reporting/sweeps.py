@@ -11,19 +11,10 @@ import pandas as pd
 
 from normbench_cli.reporting.document import Cell, Document, Figure, Table
 from normbench_cli.reporting.head import command
+from normbench_cli.reporting.profiles.cells import EMPTY, MEMORY, NOISY, RATIOS, cells, place_of, unusual
 
 Row = Mapping[str, Any]
 BASELINE = "batchnorm"
-USUAL = {
-    "dtype": "float32",
-    "memory_format": "contiguous",
-    "call": "layer",
-    "pass": "both",
-    "step": "train",
-    "start": "warm",
-}
-EMPTY = Cell("-")
-INTERVAL = "Ratios: median over rounds, 95 % bootstrap interval."
 
 
 def sweep_document(results: Sequence[Row], environment: Mapping[str, Any]) -> Document:
@@ -50,8 +41,7 @@ def by_series(results: Sequence[Row]) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     for row in results:
         kind = "model" if "model" in row else "layer"
-        unusual = [str(row[name]) for name, usual in USUAL.items() if row.get(name, usual) != usual]
-        found.setdefault(" ".join([kind, str(row["series"]), *unusual]), []).append(row)
+        found.setdefault(" ".join([kind, str(row["series"]), *unusual(row)]), []).append(row)
     return found
 
 
@@ -62,58 +52,13 @@ def sweep_table(title: str, rows: Sequence[Row]) -> Table:
     for row in rows:
         key = (row["at"], row["contender"])
         first = {name: Cell(str(key[0]), key[0]), "norm": Cell(key[1])}
-        lines.setdefault(key, first).update(cells(row))
+        line = lines.setdefault(key, first)
+        if row["metric"] not in MEMORY or row["reference"] == BASELINE:
+            line.update(cells(row))
     columns = sorted(dict.fromkeys(column for line in lines.values() for column in line), key=place_of)
-    notes = [INTERVAL]
-    if any(row["noisy"] for row in rows):
-        notes.append("noisy: this machine's timings varied a lot; repeat when it is idle, or with more --budget.")
-    table = [[line.get(column, EMPTY) for column in columns] for line in lines.values()]
+    notes = [RATIOS, *([NOISY] if any(row["noisy"] for row in rows) else [])]
+    table = [[line.get(column, Cell(EMPTY)) for column in columns] for line in lines.values()]
     return Table(f"{title} by {name}, {rows[0]['device']}", columns, table, notes, keys=2)
-
-
-def place_of(column: str) -> int:
-    order = ("norm", "step ms", "IQR", "time", "samples/s", "own share", "% of limit", "peak", "saved", "solver")
-    return next((number for number, start in enumerate(order, 1) if column.startswith(start)), 0)
-
-
-def cells(row: Row) -> dict[str, Cell]:
-    """The cells that a row of the results adds to the line of its value and norm."""
-    metric, reference = row["metric"], row["reference"]
-    if metric == "step_time_ms":
-        return time_cells(row) if row["status"] == "ok" else {"step ms": Cell(str(row["status"]))}
-    if metric == "samples_per_s":
-        return {"samples/s": Cell(f"{row['median']:,.0f}", row["median"])}
-    if metric == "solver/iterations_mean":
-        return {"solver iterations": Cell(f"{row['median']:.2f}", row["median"])}
-    short = {"peak_memory_bytes": "peak memory", "saved_activation_bytes": "saved for backward"}.get(metric)
-    if short is None or reference != BASELINE:
-        return {}
-    if row["median"] is None:
-        return {short: Cell("-" if row["status"] == "ok" else str(row["status"]))}
-    return {short: Cell(f"{row['median'] / 2**20:.2f} MiB", row["median"])}
-
-
-def time_cells(row: Row) -> dict[str, Cell]:
-    found = {
-        "step ms": Cell(f"{row['median']:.3f}" + (" noisy" if row["noisy"] else ""), row["median"]),
-        "IQR": Cell(f"{row['iqr']:.3f}", row["iqr"]),
-        f"time / {row['reference']}": interval_cell(row, "ratio"),
-    }
-    if row.get("share") is not None:
-        found[f"own share / {row['reference']}"] = interval_cell(row, "share", percent=True)
-    if row.get("limit_fraction") is not None:
-        found["% of limit"] = Cell(f"{100 * row['limit_fraction']:.0f}", row["limit_fraction"])
-    return found
-
-
-def interval_cell(row: Row, name: str, *, percent: bool = False) -> Cell:
-    """1.23 [1.20, 1.27], or in percent."""
-    if row[name] is None:
-        return EMPTY
-    factor, digits = (100, 1) if percent else (1, 2)
-    middle, low, high = (factor * row[key] for key in (name, f"{name}_low", f"{name}_high"))
-    unit = " %" if percent else ""
-    return Cell(f"{middle:.{digits}f}{unit} [{low:.{digits}f}, {high:.{digits}f}]", row[name])
 
 
 def sweep_figures(title: str, rows: Sequence[Row]) -> Iterator[Figure]:

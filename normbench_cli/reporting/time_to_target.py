@@ -88,7 +88,9 @@ def parse_target(text: str) -> Target:
     if not (metric and equals and math.isfinite(value)):
         raise UsageError(f"--target {text} is not a metric and a score", "write --target test/accuracy=0.9")
     if higher_is_better(metric) is None:
-        raise UsageError(f"--target {metric}: neither more nor less of it is better", "name an accuracy or a loss")
+        raise UsageError(
+            f"--target {metric}: it is not known whether higher or lower is better", "name an accuracy or a loss"
+        )
     return Target(metric, value)
 
 

@@ -51,7 +51,7 @@ def best_runs(store: Store, metric: str) -> set[str]:
     higher = higher_is_better(metric)
     if higher is None:
         do = "name one such as test/accuracy, test/loss or step_time_ms"
-        raise UsageError(f"--metric {metric[:100]}: neither more nor less of it is better", do)
+        raise UsageError(f"--metric {metric[:100]}: it is not known whether higher or lower is better", do)
     runs = runs_frame(store, status="finished")
     values = metrics_frame(store, None, [metric]).dropna(subset="value")
     last = dict(zip(values["run_id"], values["value"], strict=True))

@@ -31,9 +31,12 @@ class Length(NamedTuple):
     unit: str
 
     def __str__(self) -> str:
-        """300 of 30000 iterations"""
-        of_paper = f" of {self.paper}" if self.paper not in (None, self.here) else ""
-        return f"{self.here}{of_paper} {self.unit}"
+        """300 of 30000 iterations; 40 epochs (paper: 30)"""
+        if self.paper is None or self.paper == self.here:
+            return f"{self.here} {self.unit}"
+        if self.here > self.paper:
+            return f"{self.here} {self.unit} (paper: {self.paper})"
+        return f"{self.here} of {self.paper} {self.unit}"
 
     @property
     def fraction(self) -> float | None:

@@ -164,4 +164,4 @@ def test_pruned_networks_are_cells_and_a_question_is_answered(normbench: RunComm
     assert [ours[row, "all"] for row in ("BN", "LN")] == [ours[row, "whole"] for row in ("BN", "LN")]
     assert [run["left"] for run in told["runs"]] == ["", ""]
     assert [answer["where"] for answer in told["answers"]] == ["whole", "all", "half", "mean over all of these"]
-    assert told["answers"][-1]["answer"].startswith("Cannot be told: with 1 comparison it takes at least 6 seeds, and")
+    assert told["answers"][-1]["answer"].startswith("Undecided: with 1 comparison it takes at least 6 seeds, and")

@@ -55,7 +55,10 @@ def test_the_best_is_the_lowest_of_a_metric_of_which_less_is_better(
         (("--older-than", "999999d"), "above 100 years"),
         (("abc", "--keep-best"), "need --older-than"),
         (("--older-than", "1d", "--metric", "test/loss"), "add --keep-best"),
-        (("--older-than", "1d", "--keep-best", "--metric", "solver/iterations_mean"), "neither more nor less"),
+        (
+            ("--older-than", "1d", "--keep-best", "--metric", "solver/iterations_mean"),
+            "whether higher or lower is better",
+        ),
     ],
 )
 def test_a_wrong_selection_is_a_usage_error(

@@ -23,7 +23,7 @@ def train_cell(**settings: Any) -> NightlyCell:
 
 
 def no_beat() -> None:
-    """No sign of life."""
+    """No heartbeat."""
 
 
 def test_a_training_is_recorded_as_a_run_and_gives_the_same_digits_every_time(store: Store, home: Path) -> None:

@@ -34,7 +34,7 @@ def test_a_row_for_each_value_and_norm_with_intervals() -> None:
     rows = [row("batchnorm", 8, 2.0), row("popnorm", 8, 3.0), row("popnorm", 16, 0.0, **failed)]
     ((table,), figures) = parts(rows)
     assert table.title == "layer Nx4 by batch-size, cpu"
-    assert list(table.columns) == ["batch-size", "norm", "step ms", "IQR", "time / batchnorm"]
+    assert list(table.columns) == ["batch-size", "norm", "step ms (median)", "IQR", "time / batchnorm"]
     assert texts(table) == [
         ["8", "batchnorm", "2.000", "0.100", "1.00 [0.90, 1.20]"],
         ["8", "popnorm", "3.000", "0.100", "1.50 [1.40, 1.70]"],

@@ -65,7 +65,7 @@ def test_of_many_who_want_a_cell_one_gets_it(server: Store) -> None:
 
 
 @pytest.mark.parametrize("wrong", [timedelta(hours=3), timedelta(hours=-3)], ids=str)
-def test_a_machine_with_a_wrong_clock_gives_signs_of_life_in_the_servers_time(
+def test_a_machine_with_a_wrong_clock_records_heartbeats_in_the_servers_time(
     server: Store, monkeypatch: pytest.MonkeyPatch, wrong: timedelta
 ) -> None:
     def server_time() -> datetime:

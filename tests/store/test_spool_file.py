@@ -132,4 +132,4 @@ def test_a_summary_names_all_that_there_is() -> None:
     assert summary(writes) == "6 values of epochs 1-3, the remark 'odd' and the status failed"
     assert summary(three_writes()[:1]) == "2 values of epoch 1"
     assert summary([measured(OWNER.run, [Measurements({"a": 1.0})])]) == "1 value"
-    assert summary([]) == "signs of life"
+    assert summary([]) == "heartbeats"

@@ -1,6 +1,7 @@
 """The implementation of `normbench profile`, called through `experiments/profile.py`.
 
 plan.py        the checked request: contenders, cases, time limit
+shapes.py      the input shapes of layers by default
 presets.py     the input shapes of the norms in well-known networks, with counts
 shapes_of.py   the same for any model, found by running it
 activations.py the inputs of a trained network's norms, captured from a run

@@ -16,6 +16,7 @@ from normbench_cli.config import RunConfig, make_config
 from normbench_cli.device import has_float64, pick_device, takes_flags
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.profiling.activations import Activations
+from normbench_cli.experiments.profiling.shapes import SHAPES
 from normbench_cli.experiments.profiling.steps import STEPS, Place
 from normbench_cli.measure.cases import CALLS, DTYPES, MEMORY_FORMATS, PASSES, LayerCase
 from normbench_cli.measure.start import STARTS
@@ -25,7 +26,6 @@ from normbench_cli.registry.spec import suggest
 from normbench_cli.registry.trust import USER
 
 REFERENCES = ("none", "batchnorm")
-SHAPES = ((128, 64, 32, 32), (128, 128, 16, 16), (128, 256, 8, 8), (128, 512, 4, 4))
 Shape = tuple[int, ...]
 
 

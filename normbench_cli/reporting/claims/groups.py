@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from normbench_cli.reporting.claims.best import best_pairs
-from normbench_cli.reporting.claims.judgement import LEVEL, Judgement, Verdict, nothing, within
+from normbench_cli.reporting.claims.judgement import LEVEL, Judgement, Verdict, undecided, within
 from normbench_cli.reporting.claims.pairs import block_of, pairs
 from normbench_cli.reporting.statistics import Comparison, compare_paired, holm
 from normbench_cli.suites import Claim
@@ -32,7 +32,7 @@ def equal(frame: pd.DataFrame, claim: Claim) -> Judgement:
 def bounded(frame: pd.DataFrame, claim: Claim, least: float, most: float) -> Judgement:
     found, chosen = pairs_of(frame, claim)
     if found.empty:
-        return nothing(NO_PAIRS)
+        return undecided(NO_PAIRS)
     compared = compare_paired(found["a"].tolist(), found["b"].tolist())
     verdict = within(compared.low, compared.high, least, most)
     return Judgement(supported(verdict, [compared]), described(compared) + chosen, compared.n)
@@ -43,7 +43,7 @@ def ratio(frame: pd.DataFrame, claim: Claim) -> Judgement:
     found, chosen = pairs_of(frame, claim)
     found = found[(found["a"] > 0) & (found["b"] > 0)]
     if found.empty:
-        return nothing(NO_PAIRS)
+        return undecided(NO_PAIRS)
     compared = compare_paired(np.log(found["a"]).tolist(), np.log(found["b"]).tolist())
     low, high = math.exp(compared.low), math.exp(compared.high)
     verdict = within(low, high, claim.bounds.get("least", 0.0), claim.bounds.get("most", math.inf))
@@ -95,7 +95,7 @@ def all_above(comparisons: Iterable[Comparison]) -> Judgement:
     (Holm)."""
     found = list(comparisons)
     if not found:
-        return nothing(NO_PAIRS)
+        return undecided(NO_PAIRS)
     below = [one.p_t if one.difference < 0 and not math.isnan(one.p_t) else 1.0 for one in found]
     verdict: Verdict = "not enough evidence"
     if all(one.low > 0 for one in found):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 
 from normbench_cli.reporting.claims import groups, shares
-from normbench_cli.reporting.claims.judgement import Judgement, nothing
+from normbench_cli.reporting.claims.judgement import Judgement, undecided
 from normbench_cli.reporting.claims.pairs import accepts
 from normbench_cli.suites import Claim
 
@@ -34,7 +34,7 @@ def judge(claim: Claim, frame: pd.DataFrame) -> Judgement:
     ]
     rows = accepts(rows.drop_duplicates(["run_id", "metric", "epoch"]), claim.where)
     if rows.empty:
-        return nothing("no run")
+        return undecided("no run")
     found = JUDGES[claim.test](rows, claim)
     if claim.groups and rows["seed"].nunique() == 1:  # another seed may give another result
         return replace(found, verdict="not enough evidence", test=f"{found.test}; one seed")

@@ -19,7 +19,7 @@ class Judgement:
     n: int
 
 
-def nothing(why: str, n: int = 0) -> Judgement:
+def undecided(why: str, n: int = 0) -> Judgement:
     return Judgement("not enough evidence", why, n)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest, spearmanr
 
-from normbench_cli.reporting.claims.judgement import LEVEL, Judgement, Verdict, nothing, within
+from normbench_cli.reporting.claims.judgement import LEVEL, Judgement, Verdict, undecided, within
 from normbench_cli.reporting.claims.pairs import block_of
 from normbench_cli.suites import Claim
 
@@ -20,7 +20,7 @@ def share(frame: pd.DataFrame, claim: Claim) -> Judgement:
     """At least a share of the runs has a value from `least` to `most`; a diverged run does not."""
     values = frame["value"].to_numpy()
     if not len(values):
-        return nothing("no run")
+        return undecided("no run")
     with np.errstate(invalid="ignore"):
         inside = (values >= claim.bounds.get("least", -math.inf)) & (values <= claim.bounds.get("most", math.inf))
     return judged_share(int(inside.sum()), len(values), claim.bounds["share"], "runs")
@@ -40,7 +40,7 @@ def monotone(frame: pd.DataFrame, claim: Claim) -> Judgement:
         steps = np.diff(curve["value"].to_numpy())
         rises, changes = rises + int((steps > 0).sum()), changes + len(steps)
     if not changes:
-        return nothing("no run of several epochs")
+        return undecided("no run of several epochs")
     return judged_share(rises, changes, claim.bounds.get("share", MOST), "changes from epoch to epoch rise")
 
 
@@ -49,10 +49,10 @@ def association(frame: pd.DataFrame, claim: Claim) -> Judgement:
     keys = block_of(frame, (), without=("seed",))
     means = frame.pivot_table(index=keys, columns="metric", values="value", aggfunc="mean")
     if not {claim.metric, claim.other} <= set(means.columns):
-        return nothing("no run has both metrics")
+        return undecided("no run has both metrics")
     means = means[[claim.metric, claim.other]].dropna()
     if len(means) < FEWEST_GROUPS or (means.nunique() == 1).any():
-        return nothing("too few groups of runs that differ", len(means))
+        return undecided("too few groups of runs that differ", len(means))
     found = spearmanr(means[claim.metric], means[claim.other])
     verdict: Verdict = "not enough evidence"
     if found.pvalue <= LEVEL:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from normbench_cli.config import FIELDS, IDENTITY
+from normbench_cli.nested import flattened
 from normbench_cli.registry.spec import format_value
 from normbench_cli.reporting.compare.sides import COMPARED, Side
 from normbench_cli.store import Store
@@ -43,14 +44,6 @@ def facts_of(store: Store, side: Side) -> dict[str, tuple[str, ...]]:
     environments = [dict(flattened(facts)) for facts in environment_facts(store, side.runs["id"].tolist())]
     names = dict.fromkeys(name for facts in environments for name in facts)
     return {name: values_of([facts[name] for facts in environments if name in facts]) for name in names}
-
-
-def flattened(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in facts.items():
-        if isinstance(value, Mapping):
-            yield from flattened(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value
 
 
 def values_of(values: pd.Series | Sequence[Any]) -> tuple[str, ...]:

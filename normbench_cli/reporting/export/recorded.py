@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from sqlalchemy import select
 
+from normbench_cli.nested import flattened
 from normbench_cli.registry.spec import format_value
 from normbench_cli.store import Store
 from normbench_cli.store.metric_names import MetricName
@@ -93,8 +94,8 @@ def read_run(store: Store, run: Run) -> RecordedRun:
         run.tag,
         run.note,
         " ".join(["normbench", *run.argv]),
-        dict(flattened(run.config)),
-        dict(flattened(run.environment.facts)),
+        simple(run.config),
+        simple(run.environment.facts),
         list(by_epoch.values()),
         final,
         {name: series(store, run.id, name) for name in series_names(store, run.id)},
@@ -107,10 +108,9 @@ def ended(run: Run) -> datetime:
     return run.finished_at or run.heartbeat_at
 
 
-def flattened(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Flatten nested values to dotted names; anything but numbers and text is formatted as text."""
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from flattened(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value if isinstance(value, bool | int | float | str) else format_value(value)
+def simple(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Dotted names and values; anything but numbers and text is formatted as text."""
+    return {
+        name: value if isinstance(value, bool | int | float | str) else format_value(value)
+        for name, value in flattened(values)
+    }

@@ -29,7 +29,6 @@ from normbench_cli.reporting.document import Figure
 
 if TYPE_CHECKING:
     import matplotlib.figure
-    import pandas as pd
 
     from normbench_cli.reporting.plots.drawing import Drawing
 
@@ -56,8 +55,3 @@ def write_figure(figure: Figure, folder: Path) -> Iterator[Path]:
     from normbench_cli.reporting.plots import files
 
     yield from files.write_figure(figure, folder)
-
-
-def write_curve(points: pd.DataFrame, name: str, folder: Path) -> Iterator[Path]:
-    """Write the plot and the numbers of a metric's curve; yield each path written."""
-    yield from write_figure(Figure(name, f"curve-{name}", "curve", points, {"metric": name}), folder)

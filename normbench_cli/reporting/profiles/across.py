@@ -56,7 +56,7 @@ def facts_of_profiles(option: str, names: Sequence[str]) -> list[str]:
     for name in names:
         if name not in FACTS and name not in FIELDS:
             known = [*FACTS, *FIELDS]
-            raise UsageError(f"{option} {name}: profiles do not tell that", suggest(name, known))
+            raise UsageError(f"{option} {name}: profiles do not record that", suggest(name, known))
     return list(names)
 
 

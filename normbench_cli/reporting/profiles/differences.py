@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from normbench_cli.nested import flattened
 from normbench_cli.registry.spec import format_value
-from normbench_cli.reporting.compare.settings import flattened
 from normbench_cli.reporting.profiles.recorded import Profile
 
 NOT_SETTINGS = ("norm", "seed", "tag", "note", "db")
 OF_LAYERS = ("device", "amp")
-NOT_TOLD = ("git_dirty",)
+NOT_COMPARED = ("git_dirty",)
 
 
 def differences(now: Profile, then: Profile, places: Collection[str]) -> list[dict[str, str]]:
@@ -22,7 +22,7 @@ def differences(now: Profile, then: Profile, places: Collection[str]) -> list[di
     settings = differing(now.settings, then.settings, NOT_SETTINGS)
     if now.settings.get("model") not in {place.partition("+")[0] for place in places}:
         settings = (one for one in settings if one["name"] in OF_LAYERS)
-    return [*settings, *differing(dict(flattened(now.environment)), dict(flattened(then.environment)), NOT_TOLD)]
+    return [*settings, *differing(dict(flattened(now.environment)), dict(flattened(then.environment)), NOT_COMPARED)]
 
 
 def differing(now: Mapping[str, Any], then: Mapping[str, Any], without: tuple[str, ...]) -> Iterator[dict[str, str]]:

@@ -11,6 +11,7 @@ import pandas as pd
 from normbench_cli.registry.spec import format_value
 from normbench_cli.reporting.document import Cell, Document, Figure, Table
 from normbench_cli.reporting.head import command
+from normbench_cli.reporting.profiles.cells import NOISY
 
 AIM = 1e-5  # standard deviations: the tolerance of the layers' solver in float32
 ERROR, TIME = "solver/error", "step_time_ms"
@@ -80,11 +81,11 @@ def notes(rows: Sequence[Row]) -> Iterator[str]:
         f" against bisection in float64.  Bold: {AIM:g} or less."
     )
     yield (
-        "passes: those after which a channel is done, mean over the channels; newton makes as many as it is told.  ms:"
+        "passes: those after which a channel is done, mean over the channels; newton makes as many as it is given.  ms:"
         " of all of them, with mean and variance before the first and the output after the last."
     )
     if any(row["noisy"] for row in rows):
-        yield "noisy: the times varied a lot; repeat when the machine is idle, or with more --budget."
+        yield NOISY
 
 
 def points_of(rows: Sequence[Row]) -> pd.DataFrame:

@@ -45,7 +45,7 @@ class Answer:
     of: str = "seeds"
 
     @property
-    def can_be_told(self) -> bool:
+    def is_decidable(self) -> bool:
         return self.n >= self.needed > 0
 
     @property
@@ -128,19 +128,19 @@ def mean_of(columns: Sequence[Units]) -> Units:
 def sentence(found: Answer, shown: str) -> str:
     """Return the verdict.  shown: mean ± sd of the best."""
     if not found.best:
-        return "Cannot be told: nothing is measured yet."
-    if not found.can_be_told:
+        return "Undecided: nothing is measured yet."
+    if not found.is_decidable:
         return (
-            f"Cannot be told: with {found.comparisons} comparison{'s' * (found.comparisons != 1)} it takes at least "
+            f"Undecided: with {found.comparisons} comparison{'s' * (found.comparisons != 1)} it takes at least "
             f"{found.needed} {found.of}, "
             f"and there {'is' if found.n == 1 else 'are'} {found.n}. {found.best} has the best mean, {shown}."
         )
     tests = f"n={found.counted}, Holm over {found.comparisons} comparisons"
     if not found.worse:
-        return f"Cannot be told: {found.best} has the best mean, {shown}, but none is significantly worse ({tests})."
+        return f"Undecided: {found.best} has the best mean, {shown}, but none is significantly worse ({tests})."
     if not found.ties:
         return f"{found.best} is best, {shown}: all others are significantly worse ({tests})."
     return (
-        f"{found.best} has the best mean, {shown}; not told from it: {', '.join(found.ties)}; "
+        f"{found.best} has the best mean, {shown}; not distinguishable from it: {', '.join(found.ties)}; "
         f"significantly worse: {', '.join(found.worse)} ({tests})."
     )

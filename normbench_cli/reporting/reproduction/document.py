@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from normbench_cli.reporting.claims import Judgement, judge
 from normbench_cli.reporting.claims.frame import claims_frame
-from normbench_cli.reporting.claims.judgement import nothing
+from normbench_cli.reporting.claims.judgement import undecided
 from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
 from normbench_cli.reporting.head import make_head
 from normbench_cli.reporting.reproduction.along import figures_along
@@ -40,7 +40,7 @@ from normbench_cli.suites.suite import Cell as SuiteCell
 
 SCALES = {
     "full": "the paper's protocol",
-    "short": "the paper's grid on a shortened schedule",
+    "short": "the paper's grid with a schedule, network or data set that fits the time available",
     "smoke": "stand-ins for data and networks, a few steps: nothing here says anything about the paper",
 }
 SCALES_OF_A_QUESTION = {
@@ -212,7 +212,7 @@ def judge_claims(
     frame = claims_frame(store, suites, recorded, metrics)
     judged = [(claim, judge(claim, frame[frame["suite"].isin(claim.suites)])) for claim in claims]
     if scale.name == "smoke":
-        return [(claim, nothing(f"on stand-ins: {found.test}", found.n)) for claim, found in judged]
+        return [(claim, undecided(f"on stand-ins: {found.test}", found.n)) for claim, found in judged]
     return judged
 
 

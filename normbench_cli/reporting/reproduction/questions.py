@@ -22,7 +22,7 @@ from normbench_cli.store.metric_names import MetricName, parse_metric
 from normbench_cli.suites import Cell as SuiteCell
 from normbench_cli.suites import Place, Scale, Suite
 
-COLUMNS = ("where", "best", "mean", "n", "not told from it", "significantly worse")
+COLUMNS = ("where", "best", "mean", "n", "not distinguishable from it", "significantly worse")
 ON_STAND_INS = "Nothing is decided on stand-ins. "
 NONE = "-"
 MOST_NAME = 100  # characters of a file name
@@ -73,7 +73,7 @@ def answers_table(asked: Asked) -> Table:
         [
             Cell(found.where),
             Cell(found.best or NONE),
-            Cell(with_unit(shown, found), bold=asked.is_decided and found.can_be_told and not found.ties),
+            Cell(with_unit(shown, found), bold=asked.is_decided and found.is_decidable and not found.ties),
             Cell(found.counted, found.n),
             Cell(", ".join(found.ties) or NONE),
             Cell(", ".join(found.worse) or NONE),
@@ -100,7 +100,7 @@ def notes_of(asked: Asked) -> Iterator[str]:
         )
     if asked.suite.question and asked.suite.question.best == "range":
         yield "Decades: from the least to the largest value within a point of a row's best; diverged runs are outside."
-    few = {found.counted: found.needed for found, _ in asked.answers if not found.can_be_told}
+    few = {found.counted: found.needed for found, _ in asked.answers if not found.is_decidable}
     for counted, needed in few.items():
         yield f"{counted} cannot tell these rows apart: that takes {needed}." if needed else "Nothing is measured yet."
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         SignTest,
         friedman,
         nemenyi_critical_difference,
-        nemenyi_p_values,
         sign_test,
     )
     from normbench_cli.reporting.statistics.groups import GroupComparisons, by_seed, compare_groups, compared
@@ -90,7 +89,6 @@ __all__ = [
     "luck_of_search",
     "median_time",
     "nemenyi_critical_difference",
-    "nemenyi_p_values",
     "rank_contenders",
     "robust_range",
     "seeds_for_level",

@@ -94,12 +94,3 @@ def nemenyi_critical_difference(groups: int, datasets: int, level: float = LEVEL
         return float("nan")
     q = float(studentized_range.ppf(1 - level, groups, math.inf)) / math.sqrt(2)
     return q * math.sqrt(groups * (groups + 1) / (6 * datasets))
-
-
-def nemenyi_p_values(scores: pd.DataFrame) -> pd.DataFrame:
-    """Nemenyi's p-value of each pair of groups.  scores: one row per data set, one column per group, no value
-    missing."""
-    from scikit_posthocs import posthoc_nemenyi_friedman  # loads seaborn and matplotlib
-
-    found = posthoc_nemenyi_friedman(scores.to_numpy())
-    return pd.DataFrame(found.to_numpy(), index=scores.columns, columns=scores.columns)

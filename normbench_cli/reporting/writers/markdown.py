@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from normbench_cli.reporting.document import Cell, Document, Figure, Paragraph, Table
 
 MARKUP = re.compile(r"([\\`*_{}\[\]<>|~&$])")
-AGAIN = "What makes this report again"
+AGAIN = "How to reproduce this report"
 FIRST = re.compile(r"^(\s*)([#+\-=:]|\d+(?=[.)]))")  # would begin a heading, a list or a rule
 
 

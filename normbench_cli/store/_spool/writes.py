@@ -159,4 +159,4 @@ def summary(writes: Sequence[Write]) -> str:
     parts += ["its details"] if any(write.details for write in writes) else []
     parts += [f"the remark '{write.remark}'" for write in writes if write.remark]
     parts += [f"the status {write.status}" for write in writes if write.status]
-    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]])) or "signs of life"
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]])) or "heartbeats"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from normbench_cli.reporting.plots import KINDS, write_curve, write_figure
-from normbench_cli.reporting.query import ReportQuery
-from normbench_cli.reporting.report import Report
+from normbench_cli.reporting.plots import KINDS, write_figure
 from tests.reporting.plots.conftest import MakeFigure
 
 
@@ -23,10 +20,3 @@ def test_a_figure_becomes_svg_png_and_its_points(make_figure: MakeFigure, kind: 
     assert png.read_bytes().startswith(b"\x89PNG")
     assert "</svg>" in svg.read_text(encoding="utf-8")
     pd.testing.assert_frame_equal(pd.read_csv(numbers), figure.points.drop(columns="runs"))
-
-
-def test_a_curve_of_recorded_runs_is_written(reported: Callable[[ReportQuery], Report], tmp_path: Path) -> None:
-    points = reported(ReportQuery(curves=["test/accuracy"])).curves["test/accuracy"]
-    svg, _, numbers = write_curve(points, "test/accuracy", tmp_path)
-    assert svg.name == "curve-test_accuracy.svg"
-    pd.testing.assert_frame_equal(pd.read_csv(numbers), points)

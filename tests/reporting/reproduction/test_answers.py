@@ -1,4 +1,4 @@
-"""What a question comes to on made-up values with a planted truth: found, and not told where there is too little."""
+"""What a question comes to on made-up values with a planted truth: found, and undecided where there is too little."""
 
 from __future__ import annotations
 
@@ -31,16 +31,18 @@ def test_the_best_is_found_with_its_ties_and_the_worse_ones(folds: int) -> None:
     assert {found.best, *found.ties} == {"b", "c"}
     assert found.worse == ("a", "d")
     assert (found.n, found.of, found.comparisons) == (10, "folds" if folds else "seeds", 6)
-    assert found.can_be_told
+    assert found.is_decidable
     said = sentence(found, "90.1 ± 0.5")
-    assert said.startswith(f"{found.best} has the best mean, 90.1 ± 0.5; not told from it: {found.ties[0]}; ")
+    assert said.startswith(
+        f"{found.best} has the best mean, 90.1 ± 0.5; not distinguishable from it: {found.ties[0]}; "
+    )
     assert "significantly worse: a, d (n=10" in said
 
 
 def test_a_single_best_and_no_difference_at_all_are_said() -> None:
     alone, none = answer("", part({"a": 80, "b": 90}, 8)), answer("", part({"a": 90, "b": 90}, 8, spread=5))
     assert sentence(alone, "90").startswith("b is best, 90: all others are significantly worse (n=8 seeds")
-    assert sentence(none, "90").startswith("Cannot be told: ")
+    assert sentence(none, "90").startswith("Undecided: ")
     assert "none is significantly worse" in sentence(none, "90")
 
 
@@ -48,9 +50,9 @@ def test_a_single_best_and_no_difference_at_all_are_said() -> None:
 def test_too_few_pairs_tell_nothing_however_large_the_difference(n: int, folds: int, needed: int) -> None:
     found = answer("", part({"a": 0, "b": 90, "c": 10, "d": 20}, n, folds))
     assert found.needed == needed
-    assert found.can_be_told is (n >= needed)
+    assert found.is_decidable is (n >= needed)
     assert bool(found.worse) is (n >= needed)
-    assert sentence(found, "90").startswith("Cannot be told") is (n < needed)
+    assert sentence(found, "90").startswith("Undecided") is (n < needed)
 
 
 def test_a_diverged_run_has_no_pair_and_nothing_measured_has_no_best() -> None:
@@ -58,7 +60,7 @@ def test_a_diverged_run_has_no_pair_and_nothing_measured_has_no_best() -> None:
     found = answer("", Part(rows, 0, "%"))
     assert (found.best, found.n, found.ties) == ("b", 3, ("a",))
     assert answer("", Part({"a": {}}, 0, "%")) == Answer("")
-    assert sentence(Answer(""), "-") == "Cannot be told: nothing is measured yet."
+    assert sentence(Answer(""), "-") == "Undecided: nothing is measured yet."
 
 
 def test_less_is_better_of_a_loss() -> None:

@@ -7,6 +7,7 @@ import pytest
 from normbench_cli import suites
 from normbench_cli.reporting.reproduction.protocol import protocol_differences, schedule_text
 from normbench_cli.suites import Scale
+from normbench_cli.suites.scales import Length
 
 
 def differences(name: str, scale: Scale) -> list[tuple[str, ...]]:
@@ -26,6 +27,19 @@ def test_a_suite_with_a_schedule_of_its_own() -> None:
 def test_a_schedule_that_the_budget_shortens() -> None:
     found = differences("popnorm/table1", Scale("short", fraction=0.01))
     assert ("iterations", "30000", "300", "shortened to fit all runs into the budget") in found
+
+
+@pytest.mark.parametrize(
+    ("here", "paper", "text"),
+    [
+        (300, 30000, "300 of 30000 epochs"),
+        (40, 30, "40 epochs (paper: 30)"),
+        (30, 30, "30 epochs"),
+        (30, None, "30 epochs"),
+    ],
+)
+def test_a_length_names_the_papers_where_it_differs(here: int, paper: int | None, text: str) -> None:
+    assert str(Length(here, paper, "epochs")) == text
 
 
 def test_stand_ins_are_named() -> None:

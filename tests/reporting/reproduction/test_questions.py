@@ -43,7 +43,7 @@ def test_the_verdict_is_computed_and_at_smoke_nothing_is_decided(tmp_path: Path)
         full, smoke = (make_document(store, [suite], Scale(name), recorded, {}) for name in ("full", "smoke"))
     assert verdict_of(full).startswith("Which phi is best on MUTAG? phi = 1.5 is best, 83.53 ± 0.32: all others are ")
     assert "(n=10 folds, Holm over 36 comparisons). Equal for all: 400 epochs" in verdict_of(full)
-    assert verdict_of(smoke).startswith("Which phi is best on MUTAG? Nothing is decided on stand-ins. Cannot be told: ")
+    assert verdict_of(smoke).startswith("Which phi is best on MUTAG? Nothing is decided on stand-ins. Undecided: ")
     answers = next(block for block in full.blocks if isinstance(block, Table) and "which is best" in block.title)
     assert [cell.text for cell in answers.rows[0]][:5] == ["last epoch", "phi = 1.5", "83.53 ± 0.32 %", "10 folds", "-"]
     (figure,) = [block for block in full.blocks if isinstance(block, Figure)]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from normbench_cli.reporting.statistics import friedman, nemenyi_critical_difference, nemenyi_p_values, sign_test
+from normbench_cli.reporting.statistics import friedman, nemenyi_critical_difference, sign_test
 
 Q_05 = {2: 1.960, 3: 2.343, 4: 2.569, 5: 2.728, 10: 3.164}  # Demsar 2006, table 5a
 
@@ -53,13 +53,6 @@ def test_lower_can_be_better(scores: pd.DataFrame) -> None:
 def test_the_critical_difference_is_that_of_the_published_table(groups: int) -> None:
     expected = Q_05[groups] * math.sqrt(groups * (groups + 1) / (6 * 14))
     assert nemenyi_critical_difference(groups, 14) == pytest.approx(expected, abs=2e-3)
-
-
-def test_ranks_further_apart_than_the_critical_difference_have_a_small_p_value(scores: pd.DataFrame) -> None:
-    found, p_values = friedman(scores), nemenyi_p_values(scores)
-    apart = {(a, b): abs(found.ranks[a] - found.ranks[b]) > found.critical_difference for a in "abcd" for b in "abcd"}
-    assert apart == {(a, b): p_values.loc[a, b] < 0.05 for a in "abcd" for b in "abcd"}
-    assert len(set(apart.values())) == 2
 
 
 def test_a_data_set_with_a_missing_value_is_left_out_and_named(scores: pd.DataFrame) -> None:
