@@ -26,8 +26,8 @@ def run_git(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run git in a folder.  Raises OSError or SubprocessError if it cannot be found, fails or takes too long.
 
-    Variables that a hook or script has set for another repository are dropped.  `git status` does not lock the index, which
-    could make a person's `git commit` fail.
+    Variables that a hook or script has set for another repository are dropped.  `git status` does not lock the index; a
+    lock could make a person's `git commit` fail.
     """
     own = {name: value for name, value in os.environ.items() if name not in ANOTHER_REPOSITORY}
     return subprocess.run(
