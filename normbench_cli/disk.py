@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import errno
+import glob
 import io
 import os
+import secrets
 import shutil
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -14,6 +18,7 @@ from normbench_cli.errors import NormbenchError
 
 FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 UNFINISHED = ".writing"
+ABANDONED_SECONDS = 3600.0  # an unfinished file that was last written to so long ago belongs to a killed process
 
 
 class DiskFull(NormbenchError):
@@ -80,7 +85,9 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object], *, sync: bool =
 
     write: called with the open file.  sync: wait until the file would survive a power failure.
     """
-    unfinished = path.with_name(path.name + UNFINISHED)
+    remove_abandoned(path)
+    own = f"{os.getpid()}-{secrets.token_hex(4)}"  # another process may write the same file
+    unfinished = path.with_name(f"{path.name}.{own}{UNFINISHED}")
     try:
         with unfinished.open("wb", buffering=0) as file:
             counting = CountingFile(file)
@@ -99,6 +106,14 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object], *, sync: bool =
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove what killed processes left of their attempts to write this file."""
+    with suppress(OSError):  # another process may remove them, too
+        for unfinished in path.parent.glob(f"{glob.escape(path.name)}.*{UNFINISHED}"):
+            if time.time() - unfinished.stat().st_mtime > ABANDONED_SECONDS:
+                unfinished.unlink()
 
 
 def write_text(path: Path, text: str) -> None:

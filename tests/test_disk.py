@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -56,6 +58,30 @@ def test_a_file_that_cannot_be_finished_stays_what_it_was(tmp_path: Path) -> Non
         disk.write_whole(path, fail)
     assert path.read_text(encoding="utf-8") == "before ±"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_of_two_that_write_the_same_file_the_last_one_counts(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+
+    def write_beside_another(file: BinaryIO) -> None:
+        file.write(b"the first ")
+        disk.write_text(path, "the second")
+        assert path.read_text() == "the second"
+        file.write(b"one")
+
+    disk.write_whole(path, write_beside_another)
+    assert path.read_text() == "the first one"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_is_removed_later(tmp_path: Path) -> None:
+    killed, alive, another = (tmp_path / f"{name}.writing" for name in ("file.7-ab", "file.8-cd", "file2.7-ef"))
+    for path in (killed, alive, another):
+        path.write_text("half")
+    for path in (killed, another):
+        os.utime(path, (0, 0))
+    disk.write_text(tmp_path / "file", "whole")
+    assert {path.name for path in tmp_path.iterdir()} == {"file", alive.name, another.name}
 
 
 def test_a_full_disk_is_found_behind_other_errors() -> None:

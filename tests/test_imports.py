@@ -26,6 +26,7 @@ ANYONE = {
     "seeds",
     "fast_paths",
     "disk",
+    "git",
     "interrupts",
     "printable",
     "local_time",

@@ -1,4 +1,4 @@
-"""Settings written as ``key=value``, for ``--set``, ``--where`` and ``--over``."""
+"""Settings written as ``key=value``, for ``--set`` and ``--over``."""
 
 from __future__ import annotations
 

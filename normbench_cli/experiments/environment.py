@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from normbench_cli.device import device_name, driver_version, flag_facts, gpu_state, limits, matmul_precision
+from normbench_cli.git import run_git
 from normbench_cli.version import __version__
 
 PACKAGE = Path(__file__).parents[1]
@@ -57,10 +58,7 @@ def git_state(folder: Path) -> tuple[str, bool]:
     """The commit of normbench's own source, empty for an installed copy, and whether there are uncommitted changes."""
 
     def git(*words: str) -> str:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=10, check=True
-        )
-        return done.stdout.strip()
+        return run_git(folder, *words, timeout=10).stdout.decode(errors="replace").strip()
 
     try:
         if git("ls-files", "--", "__init__.py") == "":

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from normbench_cli.errors import NormbenchError
 from normbench_cli.nightly.cell import NightlyCell, cell_json
 
-LOOK_SECONDS = 15.0  # between two heartbeats of the night
-GOODBYE_SECONDS = 20.0  # for a stopped process to record how its run ended
+HEARTBEAT_SECONDS = 15.0  # between two heartbeats of the night
+STOP_SECONDS = 20.0  # for a stopped process to record how its run ended
 START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from normbench_cli.nightly.cells import main; main()"
 Beat = Callable[[], object]
 
@@ -45,7 +45,7 @@ def measure_in_process(cell: NightlyCell, db: str | None, source: str, limit: fl
     """Measure a cell in a new process.  beat: called every 15 seconds.  limit: seconds until it is stopped."""
     began = time.monotonic()
     process = subprocess.Popen(
-        words(),
+        command(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -71,7 +71,7 @@ def measure_in_process(cell: NightlyCell, db: str | None, source: str, limit: fl
     return Measured(answer["values"], answer["run_id"], seconds)
 
 
-def words() -> list[str]:
+def command() -> list[str]:
     """The command of a cell's process: it uses the same code as this one, wherever that was found."""
     return [sys.executable, "-c", START, json.dumps(sys.path)]
 
@@ -83,9 +83,9 @@ def wait(process: subprocess.Popen[str], end: float, beat: Beat) -> tuple[str, s
         while True:
             left = end - time.monotonic()
             try:
-                return process.communicate(timeout=max(0.01, min(LOOK_SECONDS, left)))
+                return process.communicate(timeout=max(0.01, min(HEARTBEAT_SECONDS, left)))
             except subprocess.TimeoutExpired:
-                if left <= LOOK_SECONDS:
+                if left <= HEARTBEAT_SECONDS:
                     raise
                 beat()
     finally:
@@ -97,7 +97,7 @@ def stop(process: subprocess.Popen[str]) -> None:
     if process.poll() is None:
         process.terminate()
         try:
-            process.wait(GOODBYE_SECONDS)
+            process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -11,7 +11,6 @@ import json
 import os
 import sys
 import threading
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from normbench_cli import interrupts, paths
@@ -21,19 +20,12 @@ from normbench_cli.experiments.calibrated import train_calibrated
 from normbench_cli.experiments.profile import plan_profile, profile_contenders
 from normbench_cli.experiments.profiling.results import Row
 from normbench_cli.nightly.cell import REFERENCE, NightlyCell, cell_from
+from normbench_cli.nightly.cell_process import Measured
 from normbench_cli.nightly.measurements import OF_TRAINING, TIME_VS_CALIBRATION, TIME_VS_REFERENCE
 from normbench_cli.registry.trust import recorded_in
 from normbench_cli.store import Store
 
 TAG = "nightly"
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The values of a cell, and the run that measured them."""
-
-    values: dict[str, float]
-    run_id: str | None = None
 
 
 def measure_cell(cell: NightlyCell, store: Store) -> dict[str, float]:

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Literal, get_args
+from typing import Literal
 
 from normbench_cli.nightly.series import Measurement
 from normbench_cli.nightly.verdict import Mute
@@ -92,10 +92,8 @@ def in_force(made: Sequence[Decision], day: date) -> list[Decision]:
 
 
 def from_row(store: Store, row: AnyRow) -> Decision | None:
-    """A decision from its row; None if the row is damaged."""
+    """A decision from its row; None if `until` is not a day."""
     try:
-        if row.kind not in get_args(DecisionKind):
-            raise ValueError(f"{row.kind} is no kind of decision")
         values = {name: getattr(row, name) for name in Decision.__dataclass_fields__ if name != "until"}
         return Decision(until=date.fromisoformat(row.until), **values)
     except ValueError as error:

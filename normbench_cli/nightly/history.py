@@ -50,19 +50,15 @@ class Values:
     again: list[float] = field(default_factory=list)
 
 
-def read_series(store: Store, suite: str, day: date | None = None) -> list[Series]:
-    """Every measurement of the suite's newest night (or of the last night of a day), with its history.
-
-    A series ends with that night and has the points of its class since the last accepted baseline.
-    """
+def read_series(store: Store, suite: str) -> list[Series]:
+    """Every measurement of the suite's newest night, with its history: the points of its class since the last accepted
+    baseline."""
     found = [night for night in read_nights(store, suite) if night.status in COUNTING]
-    last = next((night for night in reversed(found) if day is None or night.day == day), None)
-    if last is None:
+    if not found:
         return []
-    until = found[: found.index(last) + 1]
     measured = values_by_night(night_values(store, suite))
     made = decisions(store, suite)
-    return with_day_effects([since_baseline(series, made) for series in make_series(until, measured)])
+    return with_day_effects([since_baseline(series, made) for series in make_series(found, measured)])
 
 
 def make_series(
@@ -122,19 +118,10 @@ def summary(row: AnyRow, facts: Mapping[int, Mapping[str, Any]], classes: Iterab
     names = ("id", "suite", "status", "message", "revision", "started_at", "finished_at", "host", "verdict")
     return NightSummary(
         **{name: getattr(row, name) for name in names},
-        day=day_of(row),
+        day=date.fromisoformat(row.day),
         environment=facts.get(row.environment_id, {}),
         environment_classes=tuple(sorted(classes)),
     )
-
-
-def day_of(row: AnyRow) -> date:
-    """The day of a night; its start date if the column holds no day."""
-    try:
-        return date.fromisoformat(row.day)
-    except ValueError:
-        started: datetime = row.started_at
-        return started.date()
 
 
 def last_measured(store: Store, suite: str) -> dict[str, tuple[datetime, float]]:

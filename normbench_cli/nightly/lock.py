@@ -42,14 +42,14 @@ class Holder:
     since: str
 
     def __str__(self) -> str:
-        return f"process {self.pid} on {self.host} measures {self.suite} since {self.since}"
+        return f"process {self.pid} on {self.host} has been measuring {self.suite} since {self.since}"
 
 
 class Locked(NormbenchError):
     """Another process is measuring a night."""
 
     def __init__(self, holder: Holder | None) -> None:
-        super().__init__(str(holder or "another process measures a night"), "nothing was measured by this one")
+        super().__init__(str(holder or "another process is measuring a night"), "nothing was measured by this one")
         self.holder = holder
 
     def facts(self) -> dict[str, Any] | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
+from normbench_cli.errors import DatabaseError
 from normbench_cli.nightly.cell import NightlyCell, NightlySuite
 from normbench_cli.nightly.cell_process import Measured
 from normbench_cli.nightly.classes import environment_class
@@ -43,7 +45,8 @@ class Night:
     left_out: dict[str, str] = field(default_factory=dict)
 
     def beat(self) -> None:
-        beat_night(self.store, self.id)
+        with suppress(DatabaseError):  # the next one follows
+            beat_night(self.store, self.id)
 
     def record(self, cell: NightlyCell, done: Measured, repeat: int = 0) -> None:
         """Record all values of a cell in one transaction."""

@@ -21,7 +21,7 @@ from normbench_cli.experiments.executors.protocol import Ended, Executor, Failed
 from normbench_cli.experiments.result import RunResult
 from normbench_cli.nightly.cell import NightlyCell
 from normbench_cli.nightly.cell_process import (
-    LOOK_SECONDS,
+    HEARTBEAT_SECONDS,
     Beat,
     CellFailed,
     Measure,
@@ -67,7 +67,7 @@ def measure_elsewhere(
 
 def wait(executor: Executor, task: Task, end: float, beat: Beat) -> RunResult | None:
     """The task's result; None if time runs out.  A task whose worker is lost is submitted again."""
-    losses, next_beat = 0, time.monotonic() + LOOK_SECONDS
+    losses, next_beat = 0, time.monotonic() + HEARTBEAT_SECONDS
     while (left := end - time.monotonic()) > 0:
         for event in executor.poll(min(1.0, left)):
             match event:
@@ -79,7 +79,7 @@ def wait(executor: Executor, task: Task, end: float, beat: Beat) -> RunResult | 
                 case Lost(why=why) | Failed(why=why):
                     raise CellFailed(why)
         if time.monotonic() > next_beat:
-            next_beat = time.monotonic() + LOOK_SECONDS
+            next_beat = time.monotonic() + HEARTBEAT_SECONDS
             beat()
     return None
 

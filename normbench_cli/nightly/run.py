@@ -22,6 +22,7 @@ from normbench_cli.nightly.decisions import decisions, is_muted
 from normbench_cli.nightly.history import last_measured, read_series
 from normbench_cli.nightly.judging import FEWEST, affordable, controls, judged_again, next_round, suspects
 from normbench_cli.nightly.lock import night_lock
+from normbench_cli.nightly.log import NAME
 from normbench_cli.nightly.night import Night, open_night
 from normbench_cli.nightly.series import Series
 from normbench_cli.nightly.suite import own_file
@@ -32,10 +33,11 @@ from normbench_cli.store import Store
 from normbench_cli.store.nights import end_night, nights, stop_night
 from normbench_cli.store.rows import now as this_moment
 
-logger = logging.getLogger("normbench.nightly")
+logger = logging.getLogger(NAME)
 NEVER = (None, None)  # when a cell was measured last, and the seconds that it took
-AGAIN_SECONDS = 120.0  # limit on measuring again or, where longer,
-AGAIN_SHARE = 0.8  # this share of the time of the night's cells
+# Re-measuring may take AGAIN_SECONDS, or AGAIN_SHARE of the time of the night's cells if that is longer.
+AGAIN_SECONDS = 120.0
+AGAIN_SHARE = 0.8
 NO_TIME = "no time was left within the budget"
 
 

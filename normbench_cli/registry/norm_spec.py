@@ -80,11 +80,6 @@ class NormSpec:
         return self.data_norm is not None and self.data_norm.entry.name != "none"
 
     @property
-    def is_none(self) -> bool:
-        """Whether nothing is normalized."""
-        return not self.weight_norms and not self.normalizes_data
-
-    @property
     def placement(self) -> Literal["after", "before"]:
         """Where the data norm is placed relative to the operation."""
         own = self._facts.placement

@@ -77,9 +77,10 @@ def allow_packages(packages: Iterable[str]) -> None:
     file = paths.allowed_file()
     paths.ensure_writable(file.parent, "NORMBENCH_HOME")
     try:
-        begun = file.exists() and file.stat().st_size > 0
+        before = file.read_text(encoding="utf-8") if file.exists() else ""
+        first = HEADER if not before else "" if before.endswith("\n") else "\n"
         with file.open("a", encoding="utf-8") as lines:
-            lines.write("".join([*([] if begun else [HEADER]), *(f"{package}\n" for package in new)]))
+            lines.write(first + "".join(f"{package}\n" for package in new))
     except OSError as error:
         raise NormbenchError(
             f"{file} cannot be written: {error.strerror}", "free space, or make it writable"

@@ -19,13 +19,13 @@ A row listed under `published` has only the columns listed there; any other row 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from normbench_cli import toml_file
 from normbench_cli.config import FIELDS, make_config
-from normbench_cli.errors import NormbenchError, UsageError
+from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import format_value, suggest
 from normbench_cli.registry.trust import recorded_in
 from normbench_cli.seeds import parse_seeds
@@ -88,13 +88,7 @@ def check_content(content: Table, where: str) -> None:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except OSError as error:
-        raise NormbenchError(f"{path} cannot be read: {error.strerror}", "give the path of a suite") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not TOML: {error}", "fix that line") from error
+    return toml_file.read_toml(path, "a suite").content
 
 
 def lines(content: Table, where: str) -> dict[str, dict[str, Any]]:

@@ -99,7 +99,7 @@ def test_while_another_process_measures_one_line_says_who(night: Night) -> None:
         ended = night(0)
         document = json.loads(night(0, "--json").out)
     assert (ended.code, ended.err) == (0, "")
-    assert "measures canary since 2026-03-01 04:10" in ended.out
+    assert "has been measuring canary since 2026-03-01 04:10" in ended.out
     assert ended.out.count("\n") == 1
     assert document["outcome"] == "locked"
     assert document["holder"]["suite"] == "canary"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -62,6 +63,21 @@ def test_a_new_file_counts_by_its_bytes(checkout: Path) -> None:
         assert diff is not None
         found.append(diff["digest"])
     assert found[0] != found[1]
+
+
+def test_the_index_and_the_variables_of_another_repository_do_not_matter(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (checkout / "norm.py").write_text("scale = 2\n")
+    (checkout / "same.py").write_text("")
+    subprocess.run(["git", "-C", str(checkout), "add", "same.py"], check=True)
+    os.utime(checkout / "same.py", (0, 0))  # git would note the new time in the index
+    index = checkout.parent / ".git" / "index"
+    before, diff = index.read_bytes(), checkout_diff(checkout)
+    monkeypatch.setenv("GIT_DIR", str(checkout / "nothing"))
+    assert diff is not None
+    assert checkout_diff(checkout) == diff
+    assert index.read_bytes() == before
 
 
 def test_without_a_repository_there_is_no_diff(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -31,6 +32,18 @@ def test_a_change_in_any_folder_of_the_package_is_noticed(package: Path) -> None
     assert (len(sha), dirty) == (40, False)
     (package / "norms" / "layer.py").write_text("changed\n")
     assert git_state(package) == (sha, True)
+
+
+def test_the_index_and_the_variables_of_another_repository_do_not_matter(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.utime(package / "__init__.py", (0, 0))  # git would note the new time in the index
+    index = package.parent / ".git" / "index"
+    before, state = index.read_bytes(), git_state(package)
+    monkeypatch.setenv("GIT_DIR", str(package / "nothing"))
+    assert state[0]
+    assert git_state(package) == state
+    assert index.read_bytes() == before
 
 
 def test_a_change_outside_of_the_package_does_not_count(package: Path) -> None:

@@ -77,10 +77,11 @@ def test_in_force_is_the_last_of_each_kind_without_mutes_that_are_over() -> None
     assert in_force([mute(DAY), mute(DAY, "other time"), baseline, late], DAY) == [late, baseline]
 
 
-def test_a_damaged_decision_is_left_out_and_named(store: Store, home: Path) -> None:
+@pytest.mark.parametrize("column", ["until", "kind"])
+def test_a_damaged_decision_is_left_out_and_named(store: Store, home: Path, column: str) -> None:
     record_decision(store, accepted(DAY), mute(DAY))
     with closing(sqlite3.connect(home / "normbench.db")) as raw, raw:
-        raw.execute("UPDATE night_decisions SET until = 'tomorrow' WHERE kind = 'accept'")
+        raw.execute(f"UPDATE night_decisions SET {column} = 'tomorrow' WHERE kind = 'accept'")
     assert [one.kind for one in decisions(store, "canary")] == ["mute"]
     assert "row 1 of night_decisions" in store.damage()[0]
 

@@ -67,7 +67,7 @@ def test_a_second_night_of_a_day_is_a_night_of_its_own() -> None:
 
 def test_nothing_is_touched_while_another_process_measures(home: Path) -> None:
     measuring = Measuring(usual(SUITE))
-    with night_lock("canary", on(0)()), pytest.raises(Locked, match="measures canary since 2026-03-01 04:10"):
+    with night_lock("canary", on(0)()), pytest.raises(Locked, match="has been measuring canary since 2026-03-01 04:10"):
         run(0, SUITE, measuring)
     assert measuring.calls == []
     assert not (home / "normbench.db").exists()

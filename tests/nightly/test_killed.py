@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from normbench_cli.nightly.cell import NightlyCell, cell_json
-from normbench_cli.nightly.cell_process import words
+from normbench_cli.nightly.cell_process import command
 from normbench_cli.nightly.history import read_nights
 from normbench_cli.nightly.suite import NightlySuite, read_suite
 from normbench_cli.store import Store
@@ -103,7 +103,7 @@ def test_a_night_killed_at_a_random_moment_twenty_times(home: Path) -> None:
 
 
 def start_cell(cell: NightlyCell) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(words(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = subprocess.Popen(command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     process.stdin.write(json.dumps({"cell": cell_json(cell), "db": None}).encode() + b"\n")
     process.stdin.flush()

@@ -33,7 +33,7 @@ def test_a_second_process_learns_who_holds_the_lock_and_since_when() -> None:
         process.communicate(b"")
     text = str(refused.value)
     assert f"process {process.pid} on " in text
-    assert "measures canary since 2026-03-01 04:10" in text
+    assert "has been measuring canary since 2026-03-01 04:10" in text
     assert text.endswith("nothing was measured by this one")
 
 
@@ -57,5 +57,5 @@ def test_the_lock_is_free_after_the_night_also_if_it_failed(home: Path) -> None:
 def test_whoever_holds_the_lock_need_not_have_said_so(home: Path, content: str) -> None:
     with night_lock("mine", FIRST):
         (home / "nightly.lock").write_text(content)
-        with pytest.raises(Locked, match="another process measures a night"), night_lock("mine", FIRST):
+        with pytest.raises(Locked, match="another process is measuring a night"), night_lock("mine", FIRST):
             pass

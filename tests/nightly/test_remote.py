@@ -10,7 +10,7 @@ import pytest
 
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.executors.protocol import TaskEvent
-from normbench_cli.nightly import cells, remote
+from normbench_cli.nightly import remote
 from normbench_cli.nightly.cell import NightlyCell
 from normbench_cli.nightly.cell_process import CellFailed, Measured, OutOfTime, measure_in_process
 from normbench_cli.nightly.night import open_night
@@ -22,7 +22,7 @@ from tests.nightly.support import FIRST, suite_of
 
 CELL = NightlyCell("popnorm", "profile", {"norm": "popnorm", "device": "cpu"}, ((8, 8),))
 RAY = Choice("ray")
-Measuring = Callable[[NightlyCell, Store, str], cells.Measured]
+Measuring = Callable[[NightlyCell, Store, str], Measured]
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def use(executor: Here, monkeypatch: pytest.MonkeyPatch, measure: Any = None) ->
     monkeypatch.setattr(
         remote, "open_executor", lambda choice, works: closing(executor) if works else nullcontext(executor)
     )
-    monkeypatch.setattr(remote, "measure", measure or (lambda cell, store, source: cells.Measured({"a": 1.0})))
+    monkeypatch.setattr(remote, "measure", measure or (lambda cell, store, source: Measured({"a": 1.0})))
     return executor
 
 
@@ -56,7 +56,7 @@ def test_a_lost_cell_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_fails_and_what_is_always_lost_is_a_failed_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(cell: NightlyCell, store: Store, source: str) -> cells.Measured:
+    def fail(cell: NightlyCell, store: Store, source: str) -> Measured:
         raise ValueError("no popnorm today")
 
     use(Here(), monkeypatch, fail)
@@ -81,10 +81,10 @@ def test_a_cell_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_values_belong_to_the_class_of_the_machine_that_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = {"device": "cpu", "device_name": "this one"}
 
-    def measure(cell: NightlyCell, store: Store, source: str) -> cells.Measured:
+    def measure(cell: NightlyCell, store: Store, source: str) -> Measured:
         run = store.begin({"seed": 0}, "f", facts | {"device_name": "another"}, argv=[])
         store.end(run, "finished")
-        return cells.Measured({"a": 1.0}, run)
+        return Measured({"a": 1.0}, run)
 
     use(Here(), monkeypatch, measure)
     suite = suite_of("here", "there")
@@ -101,9 +101,9 @@ def test_values_belong_to_the_class_of_the_machine_that_measured(monkeypatch: py
 def test_the_worker_reads_the_suites_specs_as_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
     sources: list[str] = []
 
-    def measure(cell: NightlyCell, store: Store, source: str) -> cells.Measured:
+    def measure(cell: NightlyCell, store: Store, source: str) -> Measured:
         sources.append(source)
-        return cells.Measured({})
+        return Measured({})
 
     use(Here(), monkeypatch, measure)
     measured()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, EXIT_REGRESSION
+from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, EXIT_REGRESSION, DatabaseError
 from normbench_cli.nightly.budget import Budget
 from normbench_cli.nightly.cell import NightlySuite
 from normbench_cli.nightly.cell_process import CellFailed, OutOfTime
@@ -151,6 +151,16 @@ def test_a_cell_that_fails_costs_no_other() -> None:
     assert result.verdict.exit_code == EXIT_INCOMPLETE
     assert dict(result.verdict.failed) == {"b": "out of memory"}
     assert {one.finding.measurement.cell for one in result.verdict.judged} == {"a", "c", "d"}
+
+
+def test_a_heartbeat_that_cannot_be_recorded_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(store: Store, night_id: str) -> None:
+        raise DatabaseError("the database is locked")
+
+    monkeypatch.setattr("normbench_cli.nightly.night.beat_night", fail)
+    result = run(0, SUITE, Measuring(usual(SUITE)))
+    assert result.verdict.exit_code == EXIT_OK
+    assert {one.finding.measurement.cell for one in result.verdict.judged} == {"a", "b", "c", "d"}
 
 
 def test_a_cell_that_failed_has_its_turn_first_in_the_next_night() -> None:

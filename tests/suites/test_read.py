@@ -106,6 +106,7 @@ def test_the_digest_knows_nothing_of_published_numbers(tmp_path: Path) -> None:
         ('metric = "test/accuracy"', "", "the cell of BN and ReLU has no metric; write"),
         ('[columns]\nReLU = { act = "relu" }\nloss = { metric = "test/loss", unit = "" }', "", "has no columns"),
         ('title = "Three norms"', 'title = "', r"mine.toml is not TOML: .*line 2"),
+        ("n = 3", "n = " + "[" * 100_000, "mine.toml is not TOML: "),
         ("n = 3", 'n = 3\nover = "fold"', "write over = 'seeds' or over = 'folds'"),
         ('seeds = "0-2"', 'seeds = "2-0"', "end before they begin"),
         ("[settings]", "[[settings]]", r"'settings' is not a table; write \[settings\]"),
@@ -116,7 +117,7 @@ def test_the_digest_knows_nothing_of_published_numbers(tmp_path: Path) -> None:
         ("[marks.wrong_row]\nkind = ", "[marks]\nwrong_row = ", r"'marks.wrong_row' is not a table|not TOML"),
         ("[scales.short]", "[scales]\nshort = 3\n[scales.smoke]", r"'scales.short' is not a table"),
     ],
-    ids=range(25),
+    ids=range(26),
 )
 def test_a_mistake_is_one_line_that_names_file_key_and_the_nearest(
     tmp_path: Path, old: str, new: str, message: str

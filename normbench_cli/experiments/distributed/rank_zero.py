@@ -92,22 +92,22 @@ def sharing_cores(processes: int) -> Iterator[None]:
 
 
 @contextmanager
-def joined(place: Rank | None) -> Iterator[bool]:
+def joined(rank: Rank | None) -> Iterator[bool]:
     """Join the processes that torchrun or SLURM started.  Yields True in rank 0, or if this process is alone.
 
     The other ranks follow rank 0 until its block ends; only then do they enter theirs, with False.
     """
-    if place is None:
+    if rank is None:
         yield True
         return
-    with process_group(place.rank, place.size):
-        if place.rank == 0:
+    with process_group(rank.rank, rank.size):
+        if rank.rank == 0:
             yield True
             if dist.is_initialized():
                 send(None)
             return
         try:
-            follow(place.local_rank)
+            follow(rank.local_rank)
         except RuntimeError as error:
             if is_lost_connection(error):
                 raise loss_error("another process has ended") from error

@@ -10,13 +10,14 @@ import queue
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from normbench_cli.device import accelerator_shares, core_share, usable_cores
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.executors.local_process import LostWorker, WorkerProcess
 from normbench_cli.experiments.executors.preparation import Preparation
-from normbench_cli.experiments.executors.protocol import Ended, Lost, Started, Task, TaskEvent, Work
+from normbench_cli.experiments.executors.protocol import Ended, Failed, Lost, Started, Task, TaskEvent, Work
 from normbench_cli.experiments.executors.worker_environment import current_worker_environment
 
 STOP_SECONDS = 20.0  # for stopped processes to record how their runs ended
@@ -93,7 +94,8 @@ class WorkerThread(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        self._process = WorkerProcess(self._variables, self._preparation)
+        with suppress(OSError):  # the first task tries again and reports it
+            self._process = WorkerProcess(self._variables, self._preparation)
         while (task := self._tasks.get()) is not None and not self._closing.is_set():
             self._events.put(Started(task.id))
             try:
@@ -104,6 +106,10 @@ class WorkerThread(threading.Thread):
             except LostWorker as lost:
                 self._process = None
                 self._events.put(Lost(task.id, str(lost)))
+            except Exception as error:  # of any kind: a task without an end would be waited for forever
+                self.kill()
+                self._process = None
+                self._events.put(Failed(task.id, f"{type(error).__name__}: {error}"))
 
     def stop(self) -> None:
         """Interrupt the process's run; the process then ends."""

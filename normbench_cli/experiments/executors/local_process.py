@@ -31,14 +31,18 @@ class WorkerProcess:
 
     def __init__(self, variables: Mapping[str, str], preparation: Preparation) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", START, json.dumps(sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={**os.environ, **variables},
-            start_new_session=True,  # Ctrl-C reaches the launcher, which stops its workers
-        )
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", START, json.dumps(sys.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env={**os.environ, **variables},
+                start_new_session=True,  # Ctrl-C reaches the launcher, which stops its workers
+            )
+        except OSError:
+            self._errors.close()
+            raise
         with suppress(OSError):  # it has already ended, which its first task will report
             self._write(preparation)
 

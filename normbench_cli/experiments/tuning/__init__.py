@@ -1,6 +1,6 @@
 """Tuning: the same number of trials, or the same time, for every contender; then the best setting on fresh seeds.
 
-    words       parses command-line options or Python arguments into a request
+    parsing     parses command-line options or Python arguments into a request
     space       the search space: settings and parameters of components, each with its range
     parameters  which contenders have a parameter, and setting it in their specs
     request     contenders, space, budget and seeds, as a dataclass and as the JSON of a tuning's row

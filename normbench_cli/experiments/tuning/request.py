@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from normbench_cli.config import FIELDS, GRID_FIELDS, MANY, RunConfig, make_config
 from normbench_cli.errors import NormbenchError, UsageError
@@ -17,8 +17,8 @@ from normbench_cli.store.metric_names import parse_metric
 
 Sampler = Literal["quasi-random", "tpe"]
 Pruner = Literal["none", "median", "asha"]
-SAMPLERS: tuple[Sampler, ...] = ("quasi-random", "tpe")
-PRUNERS: tuple[Pruner, ...] = ("none", "median", "asha")
+SAMPLERS: tuple[Sampler, ...] = get_args(Sampler)
+PRUNERS: tuple[Pruner, ...] = get_args(Pruner)
 MOST_TRIALS = 10_000
 
 

@@ -13,16 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from normbench_cli.errors import NormbenchError, UsageError
+from normbench_cli.git import run_git
 
 SEPARATOR = "\x1f"
-ANOTHER_REPOSITORY = {
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-}
 
 
 @dataclass(frozen=True)
@@ -98,16 +91,13 @@ class Checkout:
 def git(
     folder: Path, *words: str, check: bool = True, variables: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run git.  Variables that a hook or script has set for another repository are dropped."""
-    own = {name: value for name, value in os.environ.items() if name not in ANOTHER_REPOSITORY}
-    command = ["git", "-C", str(folder), "--no-optional-locks", *words]
+    """Run git, and decode what it prints."""
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=False, env={**own, **(variables or {})}
-        )
+        done = run_git(folder, *words, check=False, variables=variables)
     except FileNotFoundError as error:
         raise NormbenchError("git cannot be found", "install git") from error
+    output, errors = (stream.decode(errors="replace") for stream in (done.stdout, done.stderr))
     if check and done.returncode:
-        what = done.stderr.strip().partition("\n")[0]
+        what = errors.strip().partition("\n")[0]
         raise NormbenchError(f"git {words[0]} failed in {folder}: {what}", "see whether `git fsck` finds damage")
-    return done
+    return subprocess.CompletedProcess(done.args, done.returncode, output, errors)

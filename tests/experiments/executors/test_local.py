@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import pytest
 
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.events import CellState, Event, Notice, ignore
-from normbench_cli.experiments.executors import local
+from normbench_cli.experiments.executors import local, local_process
 from normbench_cli.experiments.executors.choice import Choice, PerRun
 from normbench_cli.experiments.executors.launch import run_works
 from normbench_cli.experiments.executors.local import shares_of
@@ -65,6 +66,24 @@ def test_a_run_computes_on_one_gpu(machine: Callable[[int, int], None]) -> None:
     machine(8, 2)
     with pytest.raises(UsageError, match="a run computes on one GPU"):
         shares_of(Choice("local", per_run=PerRun(gpus=2)), "auto", 1)
+
+
+def test_a_process_that_cannot_be_started_fails_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "nowhere/python")
+    with Store.open() as store:
+        results = run_works(works(3), Choice("local", 2, ONE_THREAD), store, ignore)
+    assert [result.status for result in results] == ["failed"] * 3
+    assert all("FileNotFoundError" in result.message for result in results)
+
+
+def test_an_answer_that_cannot_be_read_fails_its_cell_and_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = psutil.Process()
+    before = set(here.children())
+    monkeypatch.setattr(local_process, "read_frame", lambda stream: b"cmissing\nname\n.")
+    with Store.open() as store:
+        (result,) = run_works(works(), Choice("local", 1, ONE_THREAD), store, ignore)
+    assert (result.status, result.message) == ("failed", "ModuleNotFoundError: No module named 'missing'")
+    assert set(here.children()) <= before
 
 
 @pytest.mark.slow
