@@ -81,9 +81,11 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
             batch, num_graphs = torch.zeros(len(x), dtype=torch.long, device=x.device), 1
         if num_graphs is None:
             num_graphs = int(batch.max()) + 1 if len(batch) else 0
+        if not len(x):  # there are no statistics
+            return (x * self.weight + self.bias).to(x.dtype)
         data = x.to(working_dtype(x))
         found: native.Normalized | Normalized | None = None
-        if reads_without_sync(x) and self.plain_iterations is None and len(x):
+        if reads_without_sync(x) and self.plain_iterations is None:
             found = self.normalize_natively(data, batch, num_graphs)
             found = found or self.normalize_padded(data, batch, num_graphs)
         y, totals, largest_error = found or self.normalize_segments(data, batch, num_graphs)

@@ -178,7 +178,7 @@ class POPNorm(RunningStatsNorm):
     def _normalize_samples(self, x: Tensor) -> Tensor:
         """Normalize in any form by the statistics of each sample and group, computed directly, without closed forms,
         since beta differs between the channels of a group."""
-        data = x.to(working_dtype(x)).reshape(len(x), self.groups_in_sample, -1)
+        data = x.to(working_dtype(x)).reshape(len(x), self.groups_in_sample, self.values_per_statistic(x.shape))
         channels = (1, self.num_features, *[1] * (x.ndim - 2))
 
         def expanded(parameter: Tensor) -> Tensor:

@@ -62,7 +62,8 @@ class RunningStatsNorm(SyncedStatistics, nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         self.check_shape(x)
-        if not self.training:
+        empty = self.processes is None and not x.numel()  # has no statistics; an empty part of a batch has
+        if empty or not self.training:
             return self.normalize_by_running(x)
         y, mean, var = self.normalize_batch(x)
         self.update(self.running_mean, mean)
