@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import math
-import pickle
 import statistics
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -180,27 +177,6 @@ def test_a_blind_search_takes_more_passes_after_a_step_that_was_not_certified(bl
     for certified, failures in ((False, 1), (False, 2), (True, 0), (False, 1)):
         layer.pass_scheduler.report(layer.failures, torch.tensor(certified))
         assert layer.failures == failures
-
-
-def passes_of(layer: AugNorm) -> int:
-    return layer.pass_scheduler.passes(1, layer.failures)
-
-
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda layer: pickle.loads(pickle.dumps(layer))])
-def test_a_copy_of_a_layer_makes_as_many_passes(copied: Callable[[AugNorm], AugNorm]) -> None:
-    layer = AugNorm(4)
-    assert passes_of(layer) == passes_of(copied(layer)) == MOST_BLIND_PASSES
-    layer.pass_scheduler.report(layer.failures, torch.tensor(True))
-    assert passes_of(layer) == passes_of(copied(layer)) == 1
-
-
-def test_a_resumed_training_makes_as_many_passes_as_the_one_before() -> None:
-    layer, resumed = AugNorm(4), AugNorm(4)
-    for certified in (True, False):
-        layer.pass_scheduler.report(layer.failures, torch.tensor(certified))
-    for name, buffer in layer.named_buffers():
-        resumed.get_buffer(name).copy_(buffer)
-    assert passes_of(layer) == passes_of(resumed) == 2
 
 
 @in_both
