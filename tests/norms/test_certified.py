@@ -121,7 +121,7 @@ def test_the_gradient_is_that_of_the_center_that_was_used(spec: str) -> None:
 
 @pytest.fixture
 def blind(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """As on an accelerator: nobody asks whether the search is done.  The passes of each call."""
+    """As on an accelerator: no convergence test.  The passes of each call."""
     passes: list[int] = []
     first = tolerant.FORWARD
 
