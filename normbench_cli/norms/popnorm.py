@@ -42,7 +42,7 @@ class POPNorm(RunningStatsNorm):
     stats: batch, instance (each sample), group (each sample and group of channels)
     groups: for stats=group only: exactly this many, which must divide the channels of every layer; none: for each layer
     the largest number, up to 32, that divides its channels into groups of two or more
-    eps: added to the square of the scale
+    eps: added to the mean square (l2); its square root is added to the divisor (l1, linf)
     momentum: weight of the new batch in the running statistics
     """
 

@@ -12,8 +12,8 @@ from normbench_cli.norms._batch.processes import SyncedStatistics
 
 
 class RunningStatsNorm(SyncedStatistics, nn.Module):
-    """A layer for (N, C, ...) with gamma, beta and the buffers of `nn.BatchNorm2d`, whose state dict can therefore be
-    loaded.
+    """A layer for (N, C, ...) with gamma, beta and the buffers of `nn.BatchNorm2d`, whose state dict can be loaded into
+    layers without further state.
 
     A subclass defines `normalize_batch`; the base checks the shape, updates the running statistics in training only,
     and normalizes by them in evaluation.  The running variance is that of the subclass: biased, about the center that

@@ -166,7 +166,7 @@ def forward_pass(
             state = start_search(start, problem.low, problem.high)
             accuracy, stop_early = ACCURACY[data.dtype], reads_without_sync(data)
             state = search(state, sums, power, problem.sd, accuracy, options.steps, stop_early)
-            # as in `squares_lost`: a channel of infinite variance is never done
+            # as in `squares_out_of_range`: a channel of infinite variance is never done
             enough = (state.done & (problem.high - problem.low >= 2 * SMALLEST_SD)).all()
     fit = fit_about(problem, materialize(state.y), options.eps)
     y = scale_and_shift(flat, fit.mu, fit.scale, weight, bias)
