@@ -1,4 +1,4 @@
-"""The certified error bound of the search to a tolerance: it holds, it is what was asked, and nothing moves it."""
+"""The certified error bound of the search to a tolerance: it holds, is within the tolerance, and nothing moves it."""
 
 from __future__ import annotations
 
