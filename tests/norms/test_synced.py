@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from normbench_cli.norms import convert
 from normbench_cli.norms._batch.processes import Processes
 from normbench_cli.norms._batch.selection import ordered_integers
+from normbench_cli.norms.batchnorm import BatchNorm
 from normbench_cli.norms.ggm import generalized_median
 from tests.gloo import run_processes
 from tests.norms.synced_layers import EXACT, TO_TOLERANCE, joined, make_batch, make_layer, train_part, train_twice
@@ -99,9 +100,10 @@ class Alone(Processes):
 
 @pytest.mark.parametrize("settings", [{}, {"momentum": None}, {"track_running_stats": False}])
 def test_batchnorm_over_processes_takes_the_settings_of_torchs(settings: dict[str, Any]) -> None:
-    model = nn.Sequential(theirs := nn.BatchNorm2d(3, **settings))
-    convert(model := copy.deepcopy(model), "batchnorm")
-    ours = model[0]
+    theirs = nn.BatchNorm2d(3, **settings)
+    convert(model := nn.Sequential(copy.deepcopy(theirs)), "batchnorm")
+    (ours,) = model
+    assert isinstance(ours, BatchNorm)
     ours.processes = Alone()
     for _ in range(3):
         x = torch.randn(4, 3, 2, 2)

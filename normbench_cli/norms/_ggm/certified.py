@@ -119,11 +119,11 @@ def certified_step(state: SearchState, sums: Sums, phi: float | Tensor, target: 
     quick = (newton > low) & (newton < high) & (score.abs() <= last_score * 0.5)
     across = y + torch.sign(onward) * target.distance * 0.8
     stuck = (onward.abs() < target.distance / 4) & (across > low) & (across < high)
-    target = torch.where(quick, newton, (low + high) / 2)
-    target = torch.where(stuck, across, target)
-    target = torch.where(finished, torch.minimum(torch.maximum(y + step, low), high), target)
+    next_y = torch.where(quick, newton, (low + high) / 2)
+    next_y = torch.where(stuck, across, next_y)
+    next_y = torch.where(finished, torch.minimum(torch.maximum(y + step, low), high), next_y)
     return SearchState(
-        y=torch.where(done, y, target),
+        y=torch.where(done, y, next_y),
         low=low,
         high=high,
         last_score=torch.where(quick & ~stuck, score.abs(), torch.inf),  # after a bisection any progress counts
