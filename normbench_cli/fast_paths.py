@@ -1,6 +1,7 @@
-"""Fast paths that use private torch APIs, each tested before its first use, and the fallbacks where one fails.
+"""Fast paths that may be unavailable (private torch APIs, C++ kernels), each tested before its first use, and the
+fallbacks.
 
-Private APIs may change with any torch release.  Only the modules in `USERS` use them.  Each of their fast paths has a
+Private APIs may change with any torch release; only the modules in `USERS` use them.  Each of their fast paths has a
 trial run and a fallback that computes the same; a fallback is logged once per process, and `doctor` lists it.
 """
 

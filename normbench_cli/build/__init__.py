@@ -15,7 +15,7 @@ the one that was trained.  Modules:
     network_checks.py   checks that a network can work, before anything is allocated
     torch_flags.py      torch's device settings as a configuration requests them
     compile_trial.py    whether compiling the model makes training steps faster on this machine
-    assemble.py         make_training, make_model, cross_validation, fold_parts, graph_example
+    assemble.py         make_training, make_model, cross_validation, splits_of_folds, graph_example
     init.py             initial weights; unit_variance.py: those that depend on the first batch
     optim.py            the optimizer and the learning-rate schedule
     solvers.py          the solvers of the generalized median, stopped after a number of passes
@@ -24,11 +24,11 @@ the one that was trained.  Modules:
 
 from normbench_cli.build.assemble import (
     cross_validation,
-    fold_parts,
     fold_plan,
     graph_example,
     make_model,
     make_training,
+    splits_of_folds,
 )
 from normbench_cli.build.data import images_of, load_data, load_images, loaded_data
 from normbench_cli.build.resolution import (
@@ -48,7 +48,6 @@ __all__ = [
     "config_warnings",
     "cross_validation",
     "flags_of",
-    "fold_parts",
     "fold_plan",
     "graph_example",
     "images_of",
@@ -61,4 +60,5 @@ __all__ = [
     "needs_compile_trial",
     "resolve",
     "resolved_fingerprint",
+    "splits_of_folds",
 ]

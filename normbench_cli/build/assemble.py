@@ -16,7 +16,7 @@ from normbench_cli.build.unit_variance import scale_to_unit_variance
 from normbench_cli.config import RunConfig
 from normbench_cli.datasets._images.held_out import held_out
 from normbench_cli.device import pick_device
-from normbench_cli.engine.crossval import Curves, FoldPlan, Parts, cross_validate, shuffled_batches
+from normbench_cli.engine.crossval import Curves, FoldPlan, FoldSplits, cross_validate, shuffled_batches
 from normbench_cli.engine.data_parallel import DataParallel, parts_of
 from normbench_cli.engine.events import Progress, Record
 from normbench_cli.engine.protocols import Batches, Data, ImageData, Inputs, Probe
@@ -112,7 +112,7 @@ def graph_example(config: ResolvedConfig) -> tuple[Learner, Inputs, Tensor]:
     model = make_model(config, data).to(device)
     objective, optimizer = OBJECTIVES.build(config.objective), make_optimizer(model, config)
     graphs = data.to(device)
-    train = fold_parts(config)[config.fold or 0].train
+    train = splits_of_folds(config)[config.fold or 0].train
     chosen = next(shuffled_batches(train, config.batch_size, torch.Generator().manual_seed(config.seed)))
     return Learner(model=model, objective=objective, optimizer=optimizer, device=device), *graphs.batch(chosen)
 
@@ -152,10 +152,10 @@ def holding_out(fraction: float) -> Callable[[Tensor, int], tuple[Tensor, Tensor
     return lambda labels, seed: held_out(labels, fraction, seed)
 
 
-def fold_parts(config: RunConfig) -> list[Parts]:
+def splits_of_folds(config: RunConfig) -> list[FoldSplits]:
     """The training, validation and test graphs of each fold."""
     labels = load_graphs(config.data).labels.cpu()
     try:
-        return fold_plan(config).parts(labels)
+        return fold_plan(config).splits(labels)
     except ValueError as error:  # a fraction that holds out nothing, or everything
         raise UsageError(f"validation is {config.validation:g}: {first_sentence(error)}", "give another") from error

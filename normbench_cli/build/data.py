@@ -60,7 +60,7 @@ def count_examples(data: ImageData | GraphData) -> dict[str, int]:
 
 
 def load_data(spec: str) -> ImageData | GraphData:
-    """The data set of a spec.  The last two are cached until `look` finds different files."""
+    """The data set of a spec.  The last two are cached until `read_contents` finds different files."""
     return loaded_data(spec).data
 
 

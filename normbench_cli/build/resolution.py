@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from normbench_cli.build.assemble import fold_parts, make_model
+from normbench_cli.build.assemble import make_model, splits_of_folds
 from normbench_cli.build.compile_trial import compile_pays_off
 from normbench_cli.build.data import images_of, load_data, loaded_data
 from normbench_cli.build.network_checks import (
@@ -51,7 +51,7 @@ def check(config: RunConfig) -> None:
     check_objective(OBJECTIVES.build(config.objective), config.objective, min(config.batch_size, FEW_LOSSES))
     check_schedule(make_schedule(config), config.schedule)
     if isinstance(data, GraphData):
-        fold_parts(config)
+        splits_of_folds(config)
     elif config.batch_size > (examples := len(images_of(config).train)):
         raise UsageError(
             f"batch_size is {config.batch_size}, and {config.data} has {examples} examples to train with",

@@ -31,7 +31,8 @@ def shuffle_sources(steps: NDArray[np.int64], reach: int) -> NDArray[np.int64]:
     """The flat index of the pixel from which each pixel gets its value when they are replaced one after another.
 
     steps: (2, H, W), the offset, down and right, from each pixel to the one that replaces it.  The last pixel is
-    replaced first.  Pixels within `reach` of the border are not replaced.
+    replaced first.  As in the published code, the first reach + 1 and the last reach - 1 rows and columns are not
+    replaced.
 
     A pixel whose target comes later finds it already replaced, so its source is followed further.  With the pixels
     0 1 2 3 and the steps 0 +1 +1 -2, pixel 3 takes the value of 1; then 2 takes that of 3, which is 1; then 1 takes

@@ -17,7 +17,9 @@ Modules:
     compiled.py        a model under torch.compile
     crossval/          cross-validation of graph data sets, with the same step, learning rate and scoring pass
 
-Three rules hold throughout.  No step reads a value from the device, so none waits for an accelerator (except under
-fp16, where torch's loss scaler does).  Evaluation and probes are excluded from measured times.  `Training.state_dict`
-holds everything that training depends on, so a resumed run is bit-identical to an uninterrupted one.
+Three rules hold throughout.  No step reads a loss or a metric from the device.  A step waits for the accelerator only
+under fp16 (torch's loss scaler), for the previous step's certificate of a search to a tolerance, and for the
+convergence tests of a search synced over processes.  Evaluation and probes are excluded from measured times.
+`Training.state_dict` holds everything that training depends on, so a resumed run is bit-identical to an uninterrupted
+one.
 """

@@ -16,14 +16,15 @@ from normbench_cli.engine.protocols import Batch
 class EpochMeter:
     """Running metrics of the current epoch.  Checkpoints made within an epoch contain its `state_dict`.
 
-    look_every: seconds between two calls of `peek`, each of which waits for the device.  clock: the source of seconds.
+    peek_interval: seconds between two calls of `peek`, each of which waits for the device
+    clock: the source of seconds
     """
 
     def __init__(
-        self, device: torch.device, look_every: float = 0.5, clock: Callable[[], float] = time.perf_counter
+        self, device: torch.device, peek_interval: float = 0.5, clock: Callable[[], float] = time.perf_counter
     ) -> None:
         self._device = device
-        self._look_every = look_every
+        self._peek_interval = peek_interval
         self._clock = clock
         self._stopwatch = Stopwatch(device)
         self._step_times: list[float] = []  # in milliseconds
@@ -32,7 +33,7 @@ class EpochMeter:
         self._sizes: list[int] = []
         self._correct = torch.zeros((), dtype=torch.int64, device=device)
         self._started = clock()
-        self._last_look = self._started
+        self._last_peek = self._started
         self._restored_examples = 0  # counted before the checkpoint that the meter was restored from
         self.first_bad_step: int | None = None  # index within the epoch; set by `finish`
 
@@ -62,11 +63,11 @@ class EpochMeter:
 
     def due(self) -> bool:
         """Whether it is time for another `peek`."""
-        return self._clock() - self._last_look > self._look_every
+        return self._clock() - self._last_peek > self._peek_interval
 
     def peek(self) -> tuple[float, float]:
         """Return the latest loss and the accuracy of the epoch so far.  Waits for the device."""
-        self._last_look = self._clock()
+        self._last_peek = self._clock()
         return self._losses[-1].item(), self._correct.item() / sum(self._sizes)
 
     def samples_per_s(self) -> float:

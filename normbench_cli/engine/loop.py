@@ -36,7 +36,7 @@ def fit(training: Training) -> Iterator[Progress | Record | Notice]:
         yield Record(None, 0, {"saved_activation_bytes": saved_bytes(training)})
     while training.step < training.steps:
         epoch = training.epochs_done + 1
-        meter = training.meter = training.meter or EpochMeter(training.device, look_every=training.progress_interval)
+        meter = training.meter = training.meter or EpochMeter(training.device, peek_interval=training.progress_interval)
         training.model.train()
         for batch in meter.timed(training.train.epoch(epoch, first=meter.steps)):
             set_learning_rate(

@@ -77,7 +77,7 @@ class Training(Learner):
         self.history = state["history"]
         self.meter = None
         if state["tally"]:
-            self.meter = EpochMeter(self.device, look_every=self.progress_interval)
+            self.meter = EpochMeter(self.device, peek_interval=self.progress_interval)
             self.meter.load_state_dict(state["tally"])
         self.reported = dict(state.get("damaged", {}))
         for probe in self.probes:

@@ -84,9 +84,9 @@ class EfficientNetB0(nn.Module):
     """EfficientNet-B0 for 32x32 images: 16 gated inverted residual blocks, 3.6 million parameters; its own act is silu.
 
     dropout: rate before the classifier
-    drop_connect: rate at which training drops an example's branch in the last block; it grows linearly from 0 at the
-        first block.  The public reference intends 0.2 but never counts its blocks, so its actual rate is 0, as in the
-        suite of AugNorm's table 1.
+    drop_connect: stochastic-depth rate: block i of 16 (from 0) drops an example's branch at drop_connect * i / 16, if
+        it has a shortcut.  The public reference intends 0.2 but never counts its blocks, so its actual rate is 0, as in
+        the suite of AugNorm's table 1.
     """
 
     def __init__(

@@ -125,9 +125,9 @@ def _compiled_from_cache(function: Kernel, given: Sequence[Tensor], open_dims: i
 
     `torch._inductor.compile` supports only fixed shapes and bypasses the cache, which needs a `ShapeEnv`.  So this does
     what dynamo does before it calls inductor.  It makes a fake tensor for each input, all in one `ShapeEnv`, with a
-    symbol for each open dimension; a symbol needs a `Source` to name it.  It traces with them: tracing mode "real"
-    takes them as they are, the other modes are for real tensors.  Then it calls `compile_fx` in a `TracingContext`,
-    where inductor and its cache find the `ShapeEnv`.
+    symbol for each open dimension; a symbol needs a `Source` to name it.  It traces with these fake tensors.
+    Tracing mode "real" uses its inputs unchanged; the other modes would wrap them in fake tensors again.  Then it calls
+    `compile_fx` in a `TracingContext`, where inductor and its cache find the `ShapeEnv`.
     """
     from torch._dynamo.source import ConstantSource
     from torch._guards import TracingContext, tracing

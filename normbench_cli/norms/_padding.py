@@ -43,8 +43,8 @@ class Padding(NamedTuple):
 
 
 KEPT = 16  # all layers of a network ask for the same batch in turn, and evaluation batches come again
-Found = TypeVar("Found")
-Recent = deque[tuple[weakref.ref[Tensor], int, int, Found]]
+CachedT = TypeVar("CachedT")
+Recent = deque[tuple[weakref.ref[Tensor], int, int, CachedT]]
 _recent_paddings: Recent[Padding] = deque(maxlen=KEPT)
 _recent_rows: Recent[Tensor | None] = deque(maxlen=KEPT)
 
@@ -59,7 +59,9 @@ def first_rows(batch: Tensor, segments: int) -> Tensor | None:
     return remembered(_recent_rows, find_first_rows, batch, segments)
 
 
-def remembered(recent: Recent[Found], make: Callable[[np.ndarray, int], Found], batch: Tensor, segments: int) -> Found:
+def remembered(
+    recent: Recent[CachedT], make: Callable[[np.ndarray, int], CachedT], batch: Tensor, segments: int
+) -> CachedT:
     version = 0 if batch.is_inference() else batch._version
     for known, known_version, known_segments, found in list(recent):
         if known() is batch and (known_version, known_segments) == (version, segments):

@@ -8,13 +8,14 @@ from torch import Tensor, nn
 from normbench_cli.norms._batch.layout import working_dtype
 from normbench_cli.norms._compile_policy import reads_without_sync
 from normbench_cli.norms._ggm.certified import Tolerance, in_standard_errors
-from normbench_cli.norms._ggm.graphs import Normalized, normalize_graphs
+from normbench_cli.norms._ggm.graphs import normalize_graphs
 from normbench_cli.norms._ggm.learned_phi import LearnablePhi, LearnsPhiModule, PhiRange
 from normbench_cli.norms._ggm.padded import GraphOptions
 from normbench_cli.norms._ggm.segmented import segmented_median
 from normbench_cli.norms._ggm.solver import MAX_STEPS, parse_solver
 from normbench_cli.norms._ggm.stats import SolverLayer, add_call
 from normbench_cli.norms._native import graphs as native
+from normbench_cli.norms._native.graphs import NativeGraphOptions, Normalized
 from normbench_cli.norms._padding import first_rows, padding_of
 from normbench_cli.norms._segments import segment_mean, segment_sizes, to_rows
 from normbench_cli.registry import NORMS
@@ -81,9 +82,11 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
             batch, num_graphs = torch.zeros(len(x), dtype=torch.long, device=x.device), 1
         if num_graphs is None:
             num_graphs = int(batch.max()) + 1 if len(batch) else 0
+        if not len(x):  # there are no statistics
+            return (x * self.weight + self.bias).to(x.dtype)
         data = x.to(working_dtype(x))
-        found: native.Normalized | Normalized | None = None
-        if reads_without_sync(x) and self.plain_iterations is None and len(x):
+        found: Normalized | None = None
+        if reads_without_sync(x) and self.plain_iterations is None:
             found = self.normalize_natively(data, batch, num_graphs)
             found = found or self.normalize_padded(data, batch, num_graphs)
         y, totals, largest_error = found or self.normalize_segments(data, batch, num_graphs)
@@ -91,13 +94,13 @@ class AugGraphNorm(SolverLayer, LearnsPhiModule):
         self.count_error(largest_error)
         return y.to(x.dtype)
 
-    def normalize_natively(self, x: Tensor, batch: Tensor, num_graphs: int) -> native.Normalized | None:
+    def normalize_natively(self, x: Tensor, batch: Tensor, num_graphs: int) -> Normalized | None:
         """Normalize by the C++ kernels; None if they do not support the data."""
         first = first_rows(batch, num_graphs)
         if self.tolerance is None or first is None:
             return None
         tensors = x, self.weight, self.bias, self.alpha, self.phi, first, self.solver_totals
-        return native.normalize_graphs(*tensors, native.GraphOptions(self.eps, self.tolerance))
+        return native.normalize_graphs(*tensors, NativeGraphOptions(self.eps, self.tolerance))
 
     def normalize_padded(self, x: Tensor, batch: Tensor, num_graphs: int) -> Normalized | None:
         """Normalize in few compiled passes.  Reads values, so only on a CPU; None if they must be scaled first."""

@@ -162,6 +162,6 @@ class AugNorm(RunningStatsNorm, SolverLayer):
 
 
 def _add_missing_start(module: nn.Module, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
-    """Accept the state of a BatchNorm, which lacks only where to start."""
+    """Accept a state without solver starts, such as a BatchNorm's."""
     for name in ("start", "center"):
         state_dict.setdefault(f"{prefix}{name}", getattr(module, name))

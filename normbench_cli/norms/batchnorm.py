@@ -47,10 +47,16 @@ class BatchNorm(SyncedStatistics, _BatchNorm):
         mean, _ = mean_over(processes, data)
         y, var, count = normalize_about(data, mean, self.weight, self.bias, self.eps, processes)
         with torch.no_grad():
-            unbiased = var * (count / (count - 1).clamp_min(1))
-            for running, value in ((self.running_mean, mean), (self.running_var, unbiased)):
-                assert running is not None
-                running.lerp_(value.to(running.dtype), self.momentum or 0.0)
-            assert self.num_batches_tracked is not None
-            self.num_batches_tracked.add_(1)
+            self._update(mean, unbiased=var * (count / (count - 1).clamp_min(1)))
         return shaped_like(x, y)
+
+    def _update(self, mean: Tensor, unbiased: Tensor) -> None:
+        """Update the running statistics, if there are any, as torch's layer does; momentum None averages over all
+        batches."""
+        tracked = self.num_batches_tracked
+        if not self.track_running_stats or tracked is None or self.running_mean is None or self.running_var is None:
+            return
+        tracked.add_(1)
+        share = 1 / tracked if self.momentum is None else self.momentum
+        for running, value in ((self.running_mean, mean), (self.running_var, unbiased)):
+            running.lerp_(value.to(running.dtype), share.to(running.dtype) if isinstance(share, Tensor) else share)

@@ -42,7 +42,7 @@ class GraphNorm(nn.Module):
             s = wide - self.alpha * wide.mean(0)
             scale = self._scale(s.square().mean(0))
         else:
-            graphs = int(batch.max()) + 1 if num_graphs is None else num_graphs
+            graphs = (int(batch.max()) + 1 if len(batch) else 0) if num_graphs is None else num_graphs
             sizes = segment_sizes(wide, batch, graphs)
             s = wide - to_rows(self.alpha * segment_mean(wide, batch, graphs, sizes), batch)
             scale = to_rows(self._scale(segment_mean(s.square(), batch, graphs, sizes)), batch)

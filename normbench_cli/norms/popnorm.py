@@ -42,7 +42,7 @@ class POPNorm(RunningStatsNorm):
     stats: batch, instance (each sample), group (each sample and group of channels)
     groups: for stats=group only: exactly this many, which must divide the channels of every layer; none: for each layer
     the largest number, up to 32, that divides its channels into groups of two or more
-    eps: added to the square of the scale
+    eps: added to the mean square (l2); its square root is added to the divisor (l1, linf)
     momentum: weight of the new batch in the running statistics
     """
 
@@ -178,7 +178,7 @@ class POPNorm(RunningStatsNorm):
     def _normalize_samples(self, x: Tensor) -> Tensor:
         """Normalize in any form by the statistics of each sample and group, computed directly, without closed forms,
         since beta differs between the channels of a group."""
-        data = x.to(working_dtype(x)).reshape(len(x), self.groups_in_sample, -1)
+        data = x.to(working_dtype(x)).reshape(len(x), self.groups_in_sample, self.values_per_statistic(x.shape))
         channels = (1, self.num_features, *[1] * (x.ndim - 2))
 
         def expanded(parameter: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ import torch
 from PIL import Image
 
 from normbench_cli.datasets import DATASETS
+from normbench_cli.datasets._files.reading import read_contents
 from normbench_cli.datasets._images.streaming import StreamedImages
 from normbench_cli.errors import NormbenchError, UsageError
 from normbench_cli.registry.spec import split_list
@@ -127,6 +128,11 @@ def test_a_folder_that_cannot_be_used_is_refused_in_one_line(
     with pytest.raises(NormbenchError, match=message) as error:
         load(pictures(counts))
     assert "\n" not in str(error.value)
+
+
+def test_a_path_of_an_unknown_user_is_refused_in_one_line() -> None:
+    with pytest.raises(UsageError, match="names an unknown user"):
+        read_contents("folder:path=~nosuchuser/birds")
 
 
 def test_a_run_from_the_command_line_names_and_counts_a_damaged_image(

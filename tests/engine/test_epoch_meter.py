@@ -49,7 +49,7 @@ def test_means_are_over_examples_of_batches_of_unequal_size() -> None:
 
 def test_a_look_is_due_when_the_interval_has_passed_since_the_last_one() -> None:
     clock = Clock()
-    meter = EpochMeter(CPU, look_every=0.5, clock=clock)
+    meter = EpochMeter(CPU, peek_interval=0.5, clock=clock)
     add(meter, 2.0)
     clock.now += 0.5
     assert not meter.due()

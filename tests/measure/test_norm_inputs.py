@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
@@ -28,7 +29,6 @@ def test_a_named_layer_is_kept_for_its_shape() -> None:
 
 
 def test_no_hook_is_left_when_the_network_fails() -> None:
-    try:
+    with pytest.raises(RuntimeError):
         norm_inputs(NORMS, lambda: NETWORK(torch.randn(6, 5)))
-    except RuntimeError:
-        assert not any(module._forward_pre_hooks for module in NORMS.values())
+    assert not any(module._forward_pre_hooks for module in NORMS.values())

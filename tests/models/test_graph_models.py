@@ -170,6 +170,11 @@ def test_a_norm_whose_output_ignores_the_nodes_is_refused_with_the_reason(norm: 
         MODELS.build("gcn", norm=norm)
 
 
+@pytest.mark.parametrize("norm", ["popnorm:kappa=1e6", "batchnorm", "auggraphnorm"])
+def test_a_norm_with_a_small_output_is_accepted(norm: str) -> None:
+    MODELS.build("gcn", norm=norm)
+
+
 def test_a_graph_norm_is_refused_by_image_networks() -> None:
     with pytest.raises(UsageError, match="over the nodes of a graph: use it with gcn or gin"):
         MODELS.build("resnet20", norm="graphnorm")

@@ -133,3 +133,10 @@ def test_where_onednn_is_faster(monkeypatch: pytest.MonkeyPatch, name: str, capa
     monkeypatch.setattr("normbench_cli.device.compilers.device_name", lambda device: name)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     assert onednn_is_faster.__wrapped__() == faster
+
+
+def test_under_autocast_the_precision_does_not_depend_on_the_number_of_rows(products: list[tuple[int, ...]]) -> None:
+    layer = OneDNNLinear(4, 4)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert {layer(torch.randn(count, 4)).dtype for count in (1, FEWEST)} == {torch.bfloat16}
+    assert not products

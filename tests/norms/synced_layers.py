@@ -24,6 +24,7 @@ EXACT = [
     *(f"popnorm:divide={divide}" for divide in ("l1", "linf", "none")),
     *(f"popnorm:remove={remove}" for remove in ("scaled", "none")),
     *(f"popnorm:order=divide_first,divide={divide}" for divide in ("l2", "l1", "linf")),
+    "popnorm:stats=group",
 ]
 TO_TOLERANCE = ["augnorm:phi=1.2", "augnorm:phi=1.5", "augnorm:phi=3", "diffphi"]
 CHANNELS = 5

@@ -239,5 +239,5 @@ def test_wrong_width_says_so() -> None:
 @pytest.mark.parametrize(
     ("phi", "steps"), [(1.2, STEPS_UNCHECKED_LOW_PHI), (1.4, STEPS_UNCHECKED), (3, STEPS_UNCHECKED)]
 )
-def test_a_low_phi_takes_more_steps_where_nobody_looks(phi: float, steps: int) -> None:
+def test_a_low_phi_takes_more_steps_without_a_convergence_test(phi: float, steps: int) -> None:
     assert AugNorm(4, phi=phi, tol="exact").solver_options(torch.empty(8, 4, device="meta")).steps == steps

@@ -130,3 +130,10 @@ def test_data_norms_compile_without_a_graph_break(spec: str) -> None:
 def test_graphnorm_refuses_other_features() -> None:
     with pytest.raises(ValueError, match="nodes, 4"):
         NORMS.build("graphnorm", num_features=4)(data(2, 3))
+
+
+@pytest.mark.parametrize("spec", ["graphnorm", "auggraphnorm"])
+def test_a_batch_without_graphs_stays_empty(spec: str) -> None:
+    layer = NORMS.build(spec, num_features=4)
+    nothing = torch.empty(0, dtype=torch.long)
+    assert layer(data(0, 4), nothing).shape == layer(data(0, 4), nothing, 0).shape == layer(data(0, 4)).shape == (0, 4)

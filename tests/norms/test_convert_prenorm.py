@@ -115,3 +115,9 @@ def test_every_convolution_is_an_operation(kind: type[Any]) -> None:
     report = convert(net, BEFORE)
     assert report.in_front == {"0": "it fed 1", "3": "the classifier"}
     assert report.biases == ["0"]
+
+
+def test_the_operation_gets_its_keyword_arguments() -> None:
+    op = nn.ConvTranspose2d(3, 4, 3, stride=2)
+    wrapped, x = PreNorm(nn.Identity(), op), torch.randn(2, 3, 5, 5)
+    torch.testing.assert_close(wrapped(x, output_size=[12, 12]), op(x, output_size=[12, 12]))

@@ -82,7 +82,13 @@ def test_weight_decay_leaves_phi_alone(optimizer: str, copied: bool) -> None:
 
 @pytest.mark.parametrize("spec", ["diffphi", "auggraphnorm:learn_phi=true"])
 @pytest.mark.parametrize(
-    "copied", [lambda layer: layer, copy.deepcopy, lambda layer: pickle.loads(pickle.dumps(layer))]
+    "copied",
+    [
+        lambda layer: layer,
+        copy.deepcopy,
+        lambda layer: pickle.loads(pickle.dumps(layer)),
+        lambda layer: layer.to("meta").to_empty(device="cpu"),
+    ],
 )
 def test_copies_of_a_layer_keep_phi_out_of_weight_decay(spec: str, copied: Any) -> None:
     layer = copied(NORMS.build(spec, num_features=3))

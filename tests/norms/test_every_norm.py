@@ -161,3 +161,25 @@ def test_weight_norms_wrap_an_operation(name: str, op: nn.Module) -> None:
     y.square().sum().backward()
     assert y.isfinite().all()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in wrapped.parameters())
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("name", DATA_NORMS)
+def test_layers_in_half_precision_compute_in_float32(name: str, dtype: torch.dtype) -> None:
+    x = data((8, 4, 5, 3)) * 100  # whose squares overflow in float16
+    expected, layer = NORMS.build(name, num_features=4)(x), NORMS.build(name, num_features=4).to(dtype)
+    y = layer(x.to(dtype).requires_grad_())
+    assert y.dtype == dtype
+    torch.testing.assert_close(y.float(), expected, rtol=0.05, atol=0.05 * expected.std().item())
+    y.sum().backward()
+    assert all(p.grad is not None and p.grad.dtype == dtype for p in layer.parameters())
+
+
+@pytest.mark.parametrize("name", DATA_NORMS)
+@pytest.mark.parametrize("shape", [(0, 4), (0, 4, 5, 3), (6, 4, 0, 3)], ids=str)
+def test_an_empty_batch_changes_no_statistics(name: str, shape: tuple[int, ...]) -> None:
+    layer = NORMS.build(name, num_features=4)
+    before = {name: value.clone() for name, value in layer.state_dict().items() if name != "num_batches_tracked"}
+    y = layer(torch.empty(shape))
+    assert y.shape == shape
+    torch.testing.assert_close({name: layer.state_dict()[name] for name in before}, before)

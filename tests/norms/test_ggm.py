@@ -184,6 +184,8 @@ def test_plain_iteration_stalls_at_one_and_a_half_and_is_fine_on_smooth_data() -
 def test_phi_out_of_range_is_refused(bad: float) -> None:
     with pytest.raises(ValueError, match="outside"):
         generalized_median(torch.randn(3), bad)
+    with pytest.raises(ValueError, match="outside"):
+        generalized_median(torch.randn(3, 2), torch.tensor([1.5, bad]))
 
 
 @pytest.mark.parametrize("solver", ["quick", "newton:iterations=0", "newton:steps=3", "safe:iterations=4"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -224,3 +225,14 @@ def test_views_are_normalized_as_their_copies(view: Callable[[Tensor], Tensor], 
         (dx,) = torch.autograd.grad((y * y.detach().cos()).sum(), seen)
         found.append((y.detach(), dx))
     torch.testing.assert_close(found[0], found[1], rtol=1e-2, atol=5e-3)  # tol=0.02 of a standard error of 1 / 12
+
+
+@needs_compiler
+def test_the_compiler_may_be_a_command_of_several_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    command = library.compiler()
+    assert command is not None
+    monkeypatch.setenv("CXX", f"env {command[0]} -O0")
+    assert library.compiler() == [shutil.which("env"), command[0], "-O0"]
+    assert library.version(["env", *command]) == library.version(command)
+    monkeypatch.setenv("CXX", "no-such-compiler -O0")
+    assert library.compiler() == command

@@ -11,13 +11,13 @@ from torch import Tensor
 from normbench_cli.norms._ggm import padded
 from normbench_cli.norms._ggm.median import generalized_median
 from normbench_cli.norms._native import graphs, library
-from normbench_cli.norms._native.graphs import GraphOptions
+from normbench_cli.norms._native.graphs import NativeGraphOptions
 from normbench_cli.norms._padding import first_rows
 from normbench_cli.norms.auggraphnorm import AugGraphNorm
 from tests.norms.test_padded import SIZES, some_graphs
 
 pytestmark = pytest.mark.skipif(library.compiler() is None, reason="no C++ compiler")
-OPTIONS = GraphOptions(eps=1e-6, tol=0.02)
+OPTIONS = NativeGraphOptions(eps=1e-6, tol=0.02)
 CHANNELS = 6
 
 

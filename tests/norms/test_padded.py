@@ -65,8 +65,8 @@ def test_the_bound_on_the_error_holds() -> None:
         assert exact is not None
         for near, best in zip(found, exact, strict=True):
             assert (near.state.done == 1).all()
-            asked = near.problem.sd / near.sizes.sqrt() * tol
-            assert ((near.state.y - best.state.y).abs() <= asked + 1e-12).all()
+            allowed = near.problem.sd / near.sizes.sqrt() * tol
+            assert ((near.state.y - best.state.y).abs() <= allowed + 1e-12).all()
 
 
 def test_values_of_extreme_size_go_by_segments() -> None:

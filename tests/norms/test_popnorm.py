@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from typing import Any, Literal
 
@@ -126,3 +127,12 @@ def test_a_single_value_has_finite_gradients() -> None:
     x = torch.randn(1, 4, requires_grad=True)
     (slope,) = torch.autograd.grad(POPNorm(4)(x).sum(), x)
     assert torch.isfinite(slope).all()
+
+
+@pytest.mark.parametrize("form", [{"remove": "none"}, {"order": "divide_first"}, {"divide": "l1"}, {"divide": "linf"}])
+@pytest.mark.parametrize("stats", ["batch", "instance", "group"])
+def test_an_empty_batch_changes_no_form(form: dict[str, Any], stats: Literal["batch", "instance", "group"]) -> None:
+    layer = POPNorm(4, stats=stats, **form)
+    before = copy.deepcopy(layer.state_dict())
+    assert layer(torch.empty(0, 4, 3, 3)).shape == (0, 4, 3, 3)
+    torch.testing.assert_close(layer.state_dict(), before)

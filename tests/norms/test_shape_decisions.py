@@ -1,5 +1,5 @@
 """Decisions that depend on a batch's shape alone, at their edges: what is compiled, and how many steps a search makes
-before its result is looked at."""
+before its first convergence test."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_wrong_values_of_an_operator_fail_the_trial(number: int, monkeypatch: py
         ("augnorm:solver=newton", of_shape(8, 4).to("meta"), 4),
     ],
 )
-def test_steps_before_the_first_look(spec: str, x: Tensor, steps: int) -> None:
+def test_steps_before_the_first_convergence_test(spec: str, x: Tensor, steps: int) -> None:
     options = NORMS.build(exact(spec), num_features=4).solver_options(x)
     assert (options.steps, options.plain) == (steps, "newton" in spec)
 

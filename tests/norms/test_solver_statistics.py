@@ -60,3 +60,11 @@ def test_solver_statistics_count_and_reset() -> None:
     plain((x - 5).relu())
     assert plain.solver_statistics()["iterations_max"] == 4
     assert plain.solver_statistics()["unconverged"] > 0
+
+
+def test_layers_in_bfloat16_count_every_call() -> None:
+    layer, x = AugNorm(1).bfloat16(), torch.randn(8, 1, dtype=torch.bfloat16)
+    for _ in range(600):
+        layer(x)
+    assert SolverTotals(*layer.solver_totals.unbind()).calls == 600
+    assert layer.largest_error.dtype == torch.float32

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from normbench_cli.norms import convert
+from normbench_cli.norms._batch.processes import Processes
 from normbench_cli.norms._batch.selection import ordered_integers
+from normbench_cli.norms.batchnorm import BatchNorm
 from normbench_cli.norms.ggm import generalized_median
 from tests.gloo import run_processes
 from tests.norms.synced_layers import EXACT, TO_TOLERANCE, joined, make_batch, make_layer, train_part, train_twice
@@ -85,3 +89,23 @@ def test_floating_point_numbers_become_integers_of_the_same_order_and_back(dtype
     bits = values.view(torch.int32 if dtype == torch.float32 else torch.int64)
     assert (ordered_integers(bits).diff() > 0).all()
     assert torch.equal(ordered_integers(ordered_integers(bits)), bits)
+
+
+class Alone(Processes):
+    """The collectives of one process."""
+
+    def add(self, values: Tensor) -> Tensor:
+        return values.detach().clone()
+
+
+@pytest.mark.parametrize("settings", [{}, {"momentum": None}, {"track_running_stats": False}])
+def test_batchnorm_over_processes_takes_the_settings_of_torchs(settings: dict[str, Any]) -> None:
+    theirs = nn.BatchNorm2d(3, **settings)
+    convert(model := nn.Sequential(copy.deepcopy(theirs)), "batchnorm")
+    (ours,) = model
+    assert isinstance(ours, BatchNorm)
+    ours.processes = Alone()
+    for _ in range(3):
+        x = torch.randn(4, 3, 2, 2)
+        torch.testing.assert_close(ours(x), theirs(x))
+    torch.testing.assert_close(ours.state_dict(), theirs.state_dict())

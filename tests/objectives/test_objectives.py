@@ -155,7 +155,7 @@ def test_gradients_are_weights_and_never_vanish(numbers: list[float], name: str,
 @pytest.mark.parametrize("loss", [2.5, 21.364075370580856, 0.0])  # three times the second is not exact
 def test_equal_losses_give_their_value_and_a_gradient(name: str, size: int, loss: float) -> None:
     value, slope = value_and_gradient(name, torch.full((size,), loss, dtype=torch.float64))
-    assert slope.sum() == pytest.approx(1) or name == "cvar_doro"
+    assert slope.sum() > 0.4 if name == "cvar_doro" else slope.sum() == pytest.approx(1)
     assert value == pytest.approx(loss * slope.sum())
     if name.startswith("chi2"):
         assert np.ptp(slope) == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from normbench_cli.paths import data_root
+from normbench_cli.paths import data_root, expanded
 
 CELEBA = ("img_align_celeba", "list_attr_celeba.txt", "list_eval_partition.txt")  # pictures, attributes, splits
 TU_PARTS = ("A", "graph_indicator", "graph_labels", "node_labels")
@@ -42,7 +42,7 @@ def imagenet(**_parameters: object) -> list[Path]:
 
 
 def folder(path: str = "", **_parameters: object) -> list[Path]:
-    root = Path(path).expanduser()
+    root = expanded(path)
     held_out = [name for name in ("val", "test") if (root / name).is_dir()]
     return all_of(root, "train", *held_out) if path and held_out else []
 

@@ -1,4 +1,4 @@
-"""The files of a data set's spec: their contents now, and when this process last looked."""
+"""The files of a data set's spec: their contents now, and when this process last read them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read_contents(spec: str) -> Contents | None:
 
 
 def cached_contents(spec: str) -> Contents | None:
-    """The contents at the last `look`, which every plan, training and evaluation starts with."""
+    """The contents at the last `read_contents`, which every plan, training and evaluation starts with."""
     key = key_of(spec)
     return _seen[key] if key in _seen else read_contents(spec)
 

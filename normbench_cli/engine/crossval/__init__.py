@@ -21,14 +21,14 @@ that was interrupted trains only the folds that are not recorded in full (`finis
 
 from normbench_cli.engine.crossval.fold import FoldPlan
 from normbench_cli.engine.crossval.loop import cross_validate
-from normbench_cli.engine.crossval.split import Parts, assign_folds
+from normbench_cli.engine.crossval.split import FoldSplits, assign_folds
 from normbench_cli.engine.crossval.statistics import Curves, finished_folds, fold_metric
 from normbench_cli.engine.crossval.train import shuffled_batches
 
 __all__ = [
     "Curves",
     "FoldPlan",
-    "Parts",
+    "FoldSplits",
     "assign_folds",
     "cross_validate",
     "finished_folds",

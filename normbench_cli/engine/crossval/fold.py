@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from normbench_cli.engine.crossval.split import HoldOut, Parts, assign_folds, parts_of
+from normbench_cli.engine.crossval.split import FoldSplits, HoldOut, assign_folds, fold_splits
 from normbench_cli.engine.crossval.statistics import CURVES, curves_of
 from normbench_cli.engine.protocols import FoldData
 from normbench_cli.engine.step import Learner
@@ -22,7 +22,7 @@ class FoldPlan:
     """How every fold is trained.  The learning rate changes once per epoch.
 
     fold: the only fold to train; None for all.  split_seed: seed of the folds; None: `seed`.
-    hold_out, score_test: see `split.parts_of`.
+    hold_out, score_test: see `split.fold_splits`.
     """
 
     folds: int = 10
@@ -47,12 +47,12 @@ class FoldPlan:
         """Names of the per-epoch metrics."""
         return CURVES if self.hold_out is not None or self.scores_all else curves_of("train")
 
-    def parts(self, labels: Tensor) -> list[Parts]:
+    def splits(self, labels: Tensor) -> list[FoldSplits]:
         """The graphs of each fold."""
         split_seed = self.seed if self.split_seed is None else self.split_seed
         assigned = assign_folds(labels, self.folds, split_seed)
         return [
-            parts_of(assigned, number, labels, self.hold_out, self.score_test, split_seed)
+            fold_splits(assigned, number, labels, self.hold_out, self.score_test, split_seed)
             for number in range(self.folds)
         ]
 
@@ -118,10 +118,10 @@ def make_folds(
             optimizer=make_optimizer(model),
             device=data.device,
             number=number,
-            train=parts.train,
-            validation=parts.validation,
-            test=parts.test,
-            sums=torch.zeros(plan.epochs, 2 if len(parts.validation) else 1, 2, device=data.device),
+            train=splits.train,
+            validation=splits.validation,
+            test=splits.test,
+            sums=torch.zeros(plan.epochs, 2 if len(splits.validation) else 1, 2, device=data.device),
         )
-        for number, (model, parts) in enumerate(zip(models, plan.parts(data.labels.cpu()), strict=True))
+        for number, (model, splits) in enumerate(zip(models, plan.splits(data.labels.cpu()), strict=True))
     ]

@@ -14,7 +14,7 @@ from normbench_cli.seeds import derive
 HoldOut = Callable[[Tensor, int], tuple[Tensor, Tensor]]  # labels, seed -> those that are kept, those held out
 
 
-class Parts(NamedTuple):
+class FoldSplits(NamedTuple):
     """Indices of examples: for training, scored after every epoch (validation), scored once at the end (test)."""
 
     train: Tensor
@@ -38,9 +38,9 @@ def assign_folds(labels: Tensor, folds: int, seed: int) -> Tensor:
     return assigned
 
 
-def parts_of(
+def fold_splits(
     assigned: Tensor, fold: int, labels: Tensor, hold_out: HoldOut | None, score_test: str, seed: int
-) -> Parts:
+) -> FoldSplits:
     """The examples of one fold.
 
     A plain cross-validation trains on the other folds and scores its own examples after every epoch, as validation.
@@ -49,9 +49,9 @@ def parts_of(
     """
     own, others, nothing = (assigned == fold).nonzero()[:, 0], (assigned != fold).nonzero()[:, 0], assigned[:0]
     if hold_out is None and score_test == "epoch":
-        return Parts(others, own, nothing)
+        return FoldSplits(others, own, nothing)
     test = own if score_test == "end" else nothing
     if hold_out is None:
-        return Parts(others, nothing, test)
+        return FoldSplits(others, nothing, test)
     kept, held = hold_out(labels[others], derive(seed, "fold_validation", fold))
-    return Parts(others[kept], others[held], test)
+    return FoldSplits(others[kept], others[held], test)

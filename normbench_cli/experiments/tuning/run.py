@@ -121,7 +121,7 @@ def new_contender(request: TuneRequest, index: int) -> Contender:
 def held_out_of(trial: RunConfig) -> int:
     """The number of examples that score a trial: those held out, summed over the folds of a cross-validation."""
     if trial.folds:
-        return sum(len(parts.validation) for parts in build.fold_parts(trial))
+        return sum(len(splits.validation) for splits in build.splits_of_folds(trial))
     return len(build.images_of(trial).validation or ())
 
 

@@ -98,7 +98,7 @@ class Trials:
         if not config.folds:
             return float(series(self.store, run_id, "step_time_ms").sum()) / 1000
         rate = self.store.latest_metrics(run_id).get("samples_per_s", 0.0)
-        examples = (config.epochs or 0) * sum(len(parts.train) for parts in build.fold_parts(config))
+        examples = (config.epochs or 0) * sum(len(splits.train) for splits in build.splits_of_folds(config))
         return examples / rate if rate else 0.0
 
     def fold_scores(self, config: RunConfig, run_id: str) -> tuple[float, ...]:

@@ -28,8 +28,10 @@ class OneDNNLinear(nn.Linear):
     """nn.Linear for (rows, features), where the number of rows changes from batch to batch."""
 
     def forward(self, x: Tensor) -> Tensor:
-        if torch.compiler.is_compiling() or x.device.type != "cpu" or x.dtype != torch.float32 or len(x) < FEWEST:
-            return super().forward(x)  # torch.compile chooses the kernel itself
+        if torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu"):
+            return super().forward(x)  # these choose the kernel, or the precision, themselves
+        if x.device.type != "cpu" or x.dtype != torch.float32 or len(x) < FEWEST:
+            return super().forward(x)
         if not (onednn_is_faster() and onednn_works()):
             return super().forward(x)
         apply: Callable[[Tensor, Tensor], Tensor] = OneDNNMatMul.apply

@@ -8,6 +8,7 @@ from typing import Annotated
 import torch
 from torch import Tensor, nn
 
+from normbench_cli.norms._batch.layout import working_dtype
 from normbench_cli.registry.bounds import Bounds
 
 Groups = Annotated[int | None, Bounds(least=1, most=1_000_000)]
@@ -48,5 +49,6 @@ class GroupNormBase(nn.GroupNorm):
 
     def forward(self, input: Tensor) -> Tensor:
         # The operator itself: nn.functional.group_norm rejects a single value, which the last batch of an epoch may be.
-        data = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
-        return torch.group_norm(data, self.num_groups, self.weight, self.bias, self.eps).to(input.dtype)
+        data = input.to(working_dtype(input))
+        weight, bias = (None if p is None else p.to(data.dtype) for p in (self.weight, self.bias))
+        return torch.group_norm(data, self.num_groups, weight, bias, self.eps).to(input.dtype)

@@ -116,7 +116,8 @@ class PopNormFunction(torch.autograd.Function):
             ctx.mark_non_differentiable(mean, var)
             return y, mean, var
         uncompiled = is_concrete(x) and not should_compile(x, dynamic_rows=x.ndim == 2)
-        ctx.lean = uncompiled and x.dtype == weight.dtype and has_batch_norm_operators(x.device)
+        wide = x.dtype == weight.dtype == working_dtype(x)  # torch's operators would compute in half precision
+        ctx.lean = uncompiled and wide and has_batch_norm_operators(x.device)
         if ctx.lean:
             y, mean, var, scale = lean_forward(x, weight, bias, constants)
             ctx.save_for_backward(x, weight, bias, mean, scale)

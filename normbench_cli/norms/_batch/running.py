@@ -12,8 +12,8 @@ from normbench_cli.norms._batch.processes import SyncedStatistics
 
 
 class RunningStatsNorm(SyncedStatistics, nn.Module):
-    """A layer for (N, C, ...) with gamma, beta and the buffers of `nn.BatchNorm2d`, whose state dict can therefore be
-    loaded.
+    """A layer for (N, C, ...) with gamma, beta and the buffers of `nn.BatchNorm2d`, whose state dict can be loaded into
+    layers without further state.
 
     A subclass defines `normalize_batch`; the base checks the shape, updates the running statistics in training only,
     and normalizes by them in evaluation.  The running variance is that of the subclass: biased, about the center that
@@ -62,7 +62,8 @@ class RunningStatsNorm(SyncedStatistics, nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         self.check_shape(x)
-        if not self.training:
+        empty = self.processes is None and not x.numel()  # has no statistics; an empty part of a batch has
+        if empty or not self.training:
             return self.normalize_by_running(x)
         y, mean, var = self.normalize_batch(x)
         self.update(self.running_mean, mean)

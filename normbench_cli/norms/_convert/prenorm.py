@@ -18,11 +18,11 @@ class PreNorm(nn.Module):
         self.norm = norm
         self.op = op
 
-    def forward(self, x: Tensor, *args: Any) -> Tensor:
+    def forward(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if x.ndim > 2 and isinstance(self.op, nn.Linear):
-            y: Tensor = self.op(self.norm(x.movedim(-1, 1)).movedim(1, -1), *args)
+            y: Tensor = self.op(self.norm(x.movedim(-1, 1)).movedim(1, -1), *args, **kwargs)
         else:
-            y = self.op(self.norm(x), *args)
+            y = self.op(self.norm(x), *args, **kwargs)
         return y
 
     def __getattr__(self, name: str) -> Any:

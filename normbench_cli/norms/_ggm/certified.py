@@ -32,7 +32,7 @@ TRUSTED_STEP = 0.25  # standard deviations; a longer step from the previous batc
 
 
 class TargetAccuracy(NamedTuple):
-    """The accuracy asked of the search, (C) each unless noted."""
+    """The target accuracy of the search, (C) each unless noted."""
 
     distance: Tensor  # from the exact median, apart from rounding
     reach: Tensor  # the length r
@@ -86,7 +86,7 @@ def target_accuracy(
     return TargetAccuracy(distance, materialize(reach), one_sided, two_sided, floor, accuracy.rounding)
 
 
-def certified_bound(step: Tensor, near_share: Tensor, phi: float | Tensor, asked: TargetAccuracy) -> Tensor:
+def certified_bound(step: Tensor, near_share: Tensor, phi: float | Tensor, target: TargetAccuracy) -> Tensor:
     """How far the end of Newton's step can be from the median; infinite where nothing is guaranteed.
 
     step: S / (p W); near_share: N / W
@@ -95,16 +95,16 @@ def certified_bound(step: Tensor, near_share: Tensor, phi: float | Tensor, asked
     most = length / (1 - near_share).clamp_min(1e-9)
     least = length / (1 + near_share * 2 * (1 - p) / p)
     two_sided = torch.maximum(most - length, length - least)
-    both = (asked.two_sided > 0) & (most <= asked.two_sided)
-    return torch.where(both, two_sided, torch.where(most <= asked.one_sided, most, torch.inf))
+    both = (target.two_sided > 0) & (most <= target.two_sided)
+    return torch.where(both, two_sided, torch.where(most <= target.one_sided, most, torch.inf))
 
 
-def certified_step(state: SearchState, sums: Sums, phi: float | Tensor, asked: TargetAccuracy) -> SearchState:
+def certified_step(state: SearchState, sums: Sums, phi: float | Tensor, target: TargetAccuracy) -> SearchState:
     """Narrow the bracket, then take Newton's step; bisect where it leaves the bracket or the score has not halved.
 
-    A channel is done when the end of its step is certified to be within the asked distance of the median.  Where a step
-    is shorter than that but not certified, as at many equal values, the next estimate lies beyond the expected median,
-    so that the bracket certifies it.
+    A channel is done when the end of its step is certified to be within the target distance of the median.  Where a
+    step is shorter than that but not certified, as at many equal values, the next estimate lies beyond the expected
+    median, so that the bracket certifies it.
     """
     y, low, high, last_score, done, iterations, error = state
     score, weight, near, slope = sums
@@ -112,18 +112,18 @@ def certified_step(state: SearchState, sums: Sums, phi: float | Tensor, asked: T
     onward = step if slope is None else score / (slope * (phi - 1))
     low = torch.where(score > 0, torch.maximum(low, y), low)
     high = torch.where(score < 0, torch.minimum(high, y), high)
-    rounding = y.abs() * asked.rounding
-    bound = torch.minimum(certified_bound(step, near / weight, phi, asked), high - low) + asked.floor
-    finished = (bound <= asked.distance + rounding) & torch.isfinite(rounding)
+    rounding = y.abs() * target.rounding
+    bound = torch.minimum(certified_bound(step, near / weight, phi, target), high - low) + target.floor
+    finished = (bound <= target.distance + rounding) & torch.isfinite(rounding)
     newton = y + onward
     quick = (newton > low) & (newton < high) & (score.abs() <= last_score * 0.5)
-    across = y + torch.sign(onward) * asked.distance * 0.8
-    stuck = (onward.abs() < asked.distance / 4) & (across > low) & (across < high)
-    target = torch.where(quick, newton, (low + high) / 2)
-    target = torch.where(stuck, across, target)
-    target = torch.where(finished, torch.minimum(torch.maximum(y + step, low), high), target)
+    across = y + torch.sign(onward) * target.distance * 0.8
+    stuck = (onward.abs() < target.distance / 4) & (across > low) & (across < high)
+    next_y = torch.where(quick, newton, (low + high) / 2)
+    next_y = torch.where(stuck, across, next_y)
+    next_y = torch.where(finished, torch.minimum(torch.maximum(y + step, low), high), next_y)
     return SearchState(
-        y=torch.where(done, y, target),
+        y=torch.where(done, y, next_y),
         low=low,
         high=high,
         last_score=torch.where(quick & ~stuck, score.abs(), torch.inf),  # after a bisection any progress counts
@@ -134,11 +134,11 @@ def certified_step(state: SearchState, sums: Sums, phi: float | Tensor, asked: T
 
 
 def certified_search(
-    state: SearchState, sums: Callable[[Tensor], Sums], phi: float | Tensor, asked: TargetAccuracy, steps: int
+    state: SearchState, sums: Callable[[Tensor], Sums], phi: float | Tensor, target: TargetAccuracy, steps: int
 ) -> SearchState:
     """Take `steps` steps, each a pass over the data; `error` is a distance, not yet in standard deviations."""
     for _ in range(steps):
-        state = certified_step(state, sums(state.y), phi, asked)
+        state = certified_step(state, sums(state.y), phi, target)
     return state
 
 

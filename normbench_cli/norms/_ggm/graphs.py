@@ -23,6 +23,7 @@ from normbench_cli.norms._ggm.padded import (
     more_steps,
 )
 from normbench_cli.norms._ggm.solver import MAX_STEPS, SearchState
+from normbench_cli.norms._native.graphs import Normalized
 from normbench_cli.norms._padding import PaddedBatch, Padding
 
 FIRST_STEPS = 3  # for all medians; in training they find nine of ten
@@ -34,7 +35,7 @@ COMPLETE = InductorKernel(complete, SEARCHED_MATRIX, open_dims=2)
 BACKWARD = InductorKernel(backward_pass, SEARCHED_MATRIX, open_dims=2)
 
 
-class Found(NamedTuple):
+class BatchMedians(NamedTuple):
     """A padded batch and its medians."""
 
     data: Tensor
@@ -43,7 +44,7 @@ class Found(NamedTuple):
     state: SearchState
 
 
-def find_medians(x: Tensor, phi: Tensor | None, padding: Padding, options: GraphOptions) -> list[Found] | None:
+def find_medians(x: Tensor, phi: Tensor | None, padding: Padding, options: GraphOptions) -> list[BatchMedians] | None:
     """x: (rows, C); phi: (C), or None if it is a constant of the options.  Returns None if values are so large or so
     small that they must be scaled first."""
     found = []
@@ -55,7 +56,9 @@ def find_medians(x: Tensor, phi: Tensor | None, padding: Padding, options: Graph
     return found
 
 
-def find_medians_of_batch(x: Tensor, phi: Tensor | None, batch: PaddedBatch, options: GraphOptions) -> Found | None:
+def find_medians_of_batch(
+    x: Tensor, phi: Tensor | None, batch: PaddedBatch, options: GraphOptions
+) -> BatchMedians | None:
     data, sizes = batch.gather(x), batch.sizes.to(x.dtype)
     first = FIRST(data, sizes, phi, options=options._replace(steps=FIRST_STEPS), dynamic_rows=has_open_sizes(data))
     *found, extreme = first
@@ -67,7 +70,7 @@ def find_medians_of_batch(x: Tensor, phi: Tensor | None, batch: PaddedBatch, opt
     while steps < MAX_STEPS and len(left := (state.done == 0).flatten().nonzero().squeeze(1)):
         state = search_for_few(data, sizes, phi, problem, state, left, options)
         steps += MORE_STEPS
-    return Found(data, sizes, problem, state)
+    return BatchMedians(data, sizes, problem, state)
 
 
 def has_open_sizes(data: Tensor) -> bool:
@@ -103,12 +106,6 @@ def search_for_few(
     return SearchState(*new.view(-1, *state.y.shape))
 
 
-class Normalized(NamedTuple):
-    y: Tensor
-    solver_totals: Tensor
-    largest_error: Tensor  # the largest error bound of this call, in standard errors
-
-
 def normalize_graphs(
     x: Tensor,
     weight: Tensor,
@@ -142,7 +139,7 @@ class _Normalize(torch.autograd.Function):
         padding: Padding,
         totals: Tensor,
         options: GraphOptions,
-        found: list[Found],
+        found: list[BatchMedians],
     ) -> tuple[Tensor, Tensor, Tensor]:
         count = sum(len(each.data) for each in found)
         padded, errors, saved = [], [], []

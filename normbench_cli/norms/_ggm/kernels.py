@@ -107,6 +107,13 @@ def problem_of(data: Tensor, mean: Tensor, var: Tensor, options: SolverOptions) 
     return Problem(mean, var, sd, floor, sd.clamp_min(TINY), mean - reach, mean + reach)
 
 
+def power_of(phi: Tensor | None, constant: float | None) -> float | Tensor:
+    """phi as a tensor, or else as a constant: one of the two is given."""
+    power = constant if phi is None else phi
+    assert power is not None
+    return power
+
+
 def squares_out_of_range(problem: Problem) -> Tensor:
     """Bool: channels whose squares over- or underflow, so that `var` says nothing about their spread.
 
@@ -149,8 +156,7 @@ def forward_pass(
     """Moments, the first steps of the search from mean + offset sd, and the output as if they were enough: the fields
     of a `ForwardPass`.  Passes over the data: one for the moments, one per step, one for the output."""
     data = flat.to(working_dtype(flat))
-    power = options.phi if phi is None else phi
-    assert power is not None
+    power = power_of(phi, options.phi)
     problem = prepare(data, options)
     if options.phi == 2.0:
         state = start_search(problem.mean, problem.mean, problem.mean, done=torch.isfinite(problem.var))
@@ -166,7 +172,7 @@ def forward_pass(
             state = start_search(start, problem.low, problem.high)
             accuracy, stop_early = ACCURACY[data.dtype], reads_without_sync(data)
             state = search(state, sums, power, problem.sd, accuracy, options.steps, stop_early)
-            # as in `squares_lost`: a channel of infinite variance is never done
+            # as in `squares_out_of_range`: a channel of infinite variance is never done
             enough = (state.done & (problem.high - problem.low >= 2 * SMALLEST_SD)).all()
     fit = fit_about(problem, materialize(state.y), options.eps)
     y = scale_and_shift(flat, fit.mu, fit.scale, weight, bias)
@@ -178,8 +184,7 @@ def continue_search(flat: Tensor, phi: Tensor | None, *rest: Tensor, options: So
     """Take more steps; rest: (*problem, *state).  Returns the new state."""
     data = flat.to(working_dtype(flat))
     problem, state = unflatten(rest)
-    power = options.phi if phi is None else phi
-    assert power is not None
+    power = power_of(phi, options.phi)
     sums = column_sums(data, power, problem.floor, problem.unit, problem.sd * REACH)
     accuracy, stop_early = ACCURACY[data.dtype], reads_without_sync(data)
     return tuple(search(state, sums, power, problem.sd, accuracy, options.steps, stop_early))

@@ -7,7 +7,8 @@ If phi were clamped after each step, it would have no gradient at the bound and 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -50,6 +51,11 @@ class LearnsPhiModule(nn.Module):
         super().__setattr__(name, value)
         if name == "phi_raw":
             self._exempt_phi()  # FSDP2 replaces the parameter
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self._exempt_phi()  # to_empty replaces the parameter
+        return self
 
     def _exempt_phi(self) -> None:
         if self.phi_raw is not None:

@@ -73,6 +73,8 @@ def median_of_columns(
         raise ValueError("the median of no values is not defined: give at least one")
     if isinstance(phi, Tensor):
         if reads_without_sync(phi):
+            for outside in phi[~((phi >= 1) & (phi <= 16) | torch.isinf(phi))].tolist():
+                check_phi(outside)
             extreme = (phi <= SMALLEST_PHI) | torch.isinf(phi)
             if bool(extreme.any()):
                 return _column_by_column(x, phi, extreme, solver, start)

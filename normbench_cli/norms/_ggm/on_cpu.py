@@ -11,8 +11,8 @@ from torch import Tensor
 
 from normbench_cli.norms._batch.layout import detach_view, from_columns, to_columns, to_columns_like
 from normbench_cli.norms._ggm.buffers import SolverBuffers
-from normbench_cli.norms._ggm.kernels import Fit, SolverOptions
-from normbench_cli.norms._ggm.passes import Step, completed, power_of
+from normbench_cli.norms._ggm.kernels import Fit, SolverOptions, power_of
+from normbench_cli.norms._ggm.passes import Step, completed
 from normbench_cli.norms._ggm.solver import SearchState
 from normbench_cli.norms._ggm.tolerant import BACKWARD, forward_step, scale_channels, solve_uncertified
 from normbench_cli.norms._native import columns as native
@@ -46,7 +46,7 @@ def forward_natively(
 ) -> tuple[Tensor, Tensor]:
     """The kernels search until every channel is certified; the few that cannot be are solved alone."""
     assert options.tol is not None
-    tensors = x, weight, bias, power_of(phi, options), buffers
+    tensors = x, weight, bias, power_of(phi, options.phi), buffers
     y, fit, search, left, _ = native.forward(*tensors, eps=options.eps, tol=options.tol, above_two=options.above_two)
     if left:
         flat, found = to_columns(x), Fit(*fit)
@@ -71,7 +71,7 @@ def backward(
     """dx, dgamma, dbeta, and dphi if phi is learned."""
     x = native.dense(x)
     if native.computes(x):
-        return native.backward(grad, x, weight, fit, power_of(phi, options), above_two=options.above_two)
+        return native.backward(grad, x, weight, fit, power_of(phi, options.phi), above_two=options.above_two)
     flat, found = to_columns(x), Fit(*fit)
     tensors = to_columns_like(grad, flat), flat, weight, found.mean, found.mu, found.scale, found.floor, phi
     dx, dweight, dbias, dphi = BACKWARD(*tensors, options=options, dynamic_rows=x.ndim == 2)

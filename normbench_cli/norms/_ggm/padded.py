@@ -22,6 +22,7 @@ from normbench_cli.norms._ggm.certified import (
     in_standard_errors,
     target_accuracy,
 )
+from normbench_cli.norms._ggm.kernels import power_of
 from normbench_cli.norms._ggm.solver import (
     ACCURACY,
     REACH,
@@ -64,7 +65,7 @@ def is_node(data: Tensor, sizes: Tensor) -> Tensor:
 def first_steps(data: Tensor, sizes: Tensor, phi: Tensor | None, *, options: GraphOptions) -> tuple[Tensor, ...]:
     """(*problem, *state) after the first steps, and whether a magnitude is extreme: then the data must be scaled
     first."""
-    accuracy, valid, power = ACCURACY[data.dtype], is_node(data, sizes), power_of(phi, options)
+    accuracy, valid, power = ACCURACY[data.dtype], is_node(data, sizes), power_of(phi, options.phi)
     mean = materialize((data * valid).sum(1, keepdim=True) / sizes)
     square = (data - mean).square() * valid
     var, cube = (materialize(t.sum(1, keepdim=True) / sizes) for t in (square, square * (data - mean)))
@@ -89,13 +90,7 @@ def more_steps(
     """The state after more steps; rest: (*problem, *state)."""
     cut = len(GraphProblem._fields)
     problem, state = GraphProblem(*rest[:cut]), SearchState(*rest[cut:])
-    return tuple(search_on(data, sizes, power_of(phi, options), problem, state, options))
-
-
-def power_of(phi: Tensor | None, options: GraphOptions) -> float | Tensor:
-    power = options.phi if phi is None else phi
-    assert power is not None
-    return power
+    return tuple(search_on(data, sizes, power_of(phi, options.phi), problem, state, options))
 
 
 def search_on(
@@ -107,18 +102,18 @@ def search_on(
     options: GraphOptions,
 ) -> SearchState:
     """Take `options.steps` steps; `done` is a number, 0 or 1, before and after."""
-    asked = asked_of(sizes, power, problem, options)
+    target = target_of(sizes, power, problem, options)
     state = state._replace(done=state.done > 0)
-    if asked is None:
+    if target is None:
         sums = padded_sums(data, sizes, power, problem, problem.sd * REACH)
         state = search(state, sums, power, problem.sd, ACCURACY[data.dtype], options.steps)
     else:
-        sums = padded_sums(data, sizes, power, problem, asked.reach)
-        state = certified_search(state, sums, power, asked, options.steps)
+        sums = padded_sums(data, sizes, power, problem, target.reach)
+        state = certified_search(state, sums, power, target, options.steps)
     return state._replace(done=state.done.to(data.dtype))
 
 
-def asked_of(
+def target_of(
     sizes: Tensor, power: float | Tensor, problem: GraphProblem, options: GraphOptions
 ) -> TargetAccuracy | None:
     if options.tol is None:
@@ -190,7 +185,7 @@ def backward_pass(
     ds = gamma scale (dy - xhat mean(dy xhat)),   dmu = -alpha sum ds,   dalpha = -mu sum ds
     dx = ds + dmu w / sum w,   dphi = dmu sum d w ln|d| / ((phi-1) sum w),   d = x - mu
     """
-    power, valid, center = power_of(phi, options), is_node(data, sizes), materialize(alpha * mu)
+    power, valid, center = power_of(phi, options.phi), is_node(data, sizes), materialize(alpha * mu)
     xhat, d = (data - center) * scale, data - mu
     distance = torch.maximum(d.abs(), floor)
     w = weights(distance, power, unit)

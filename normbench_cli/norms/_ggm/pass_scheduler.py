@@ -16,13 +16,14 @@ class PassScheduler:
     `failures`.
 
     The buffer is copied to the host without waiting.  Reading the copy waits only if the device is a whole step behind,
-    so that the number of passes depends on the data and never on timing.  A copied layer, or one whose training is
-    resumed, starts from the buffer.
+    so that the number of passes depends on the data and never on timing.  A copied layer starts from the buffer, and so
+    does one whose buffer was loaded, restored or broadcast; it waits for that copy.
     """
 
     def __init__(self) -> None:
         self.on_host: Tensor | None = None
         self.copied: torch.Event | None = None
+        self.version = -1  # of the buffer that was copied
 
     def __reduce__(self) -> tuple[type[PassScheduler], tuple[()]]:
         return PassScheduler, ()
@@ -42,10 +43,11 @@ class PassScheduler:
         if on_accelerator:
             self.copied = torch.Event(failures.device)
             self.copied.record()
+        self.version = version_of(failures)
 
     def passes(self, usual: int, failures: Tensor) -> int:
         """Search passes for this step: one more after an uncertified step, many after two."""
-        if self.on_host is None:
+        if self.on_host is None or version_of(failures) != self.version:
             self._copy(failures)
         if self.on_host is None:  # on meta every pass would only repeat the shapes of the first
             return usual if failures.is_meta else MOST_BLIND_PASSES
@@ -53,3 +55,8 @@ class PassScheduler:
             self.copied.synchronize()
         known = int(self.on_host)
         return usual + known if known < NOTHING_KNOWN else MOST_BLIND_PASSES
+
+
+def version_of(buffer: Tensor) -> int:
+    """Counts the changes in place; inference tensors have no such count."""
+    return 0 if buffer.is_inference() else buffer._version

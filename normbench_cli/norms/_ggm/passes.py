@@ -30,6 +30,7 @@ from normbench_cli.norms._ggm.kernels import (
     Problem,
     SolverOptions,
     fit_about,
+    power_of,
     prepare,
     problem_of,
     scale_and_shift,
@@ -72,7 +73,7 @@ def forward_pass(
 ) -> tuple[Tensor, ...]:
     """Return (whether all channels are settled, *fields of `Step`, *problem, *state) after `options.steps` search
     passes; offset: (mu - mean) / sd, center: mu, both of the previous batch."""
-    data, power = flat.to(working_dtype(flat)), power_of(phi, options)
+    data, power = flat.to(working_dtype(flat)), power_of(phi, options.phi)
     if options.above_two:
         problem = prepare(data, options)
         state = start_search(expected(problem, offset), problem.low, problem.high)
@@ -90,7 +91,7 @@ def forward_pass(
 def more_passes(flat: Tensor, phi: Tensor | None, *rest: Tensor, options: SolverOptions) -> tuple[Tensor, ...]:
     """Return the state after `options.steps` more passes; rest: (*problem, *state)."""
     problem, state = unflatten(rest)
-    data, power = flat.to(working_dtype(flat)), power_of(phi, options)
+    data, power = flat.to(working_dtype(flat)), power_of(phi, options.phi)
     return tuple(search_on(data, power, problem, state, options, smooth=not options.above_two))
 
 
@@ -105,12 +106,6 @@ def completed(y: Tensor, fit: Fit, state: SearchState, solver_totals: Tensor) ->
     return Step(y, fit.mu, fit.var, fit.scale, fit.offset, totals, largest, state.done.all(), fit.mean, fit.floor)
 
 
-def power_of(phi: Tensor | None, options: SolverOptions) -> float | Tensor:
-    power = options.phi if phi is None else phi
-    assert power is not None
-    return power
-
-
 def expected(problem: Problem, offset: Tensor) -> Tensor:
     return problem.mean + offset.to(problem.mean.dtype) * problem.sd
 
@@ -120,20 +115,20 @@ def search_on(
 ) -> SearchState:
     """smooth: average the slope over a distance, which a pass that is nearly always the last does not need."""
     assert options.tol is not None
-    asked = target_accuracy(problem.mean, problem.sd, problem.floor, power, values_per_channel(data), options.tol)
-    sums = sums_of(data, power, problem, asked, smooth)
-    return certified_search(state, sums, power, asked, options.steps)
+    target = target_accuracy(problem.mean, problem.sd, problem.floor, power, values_per_channel(data), options.tol)
+    sums = sums_of(data, power, problem, target, smooth)
+    return certified_search(state, sums, power, target, options.steps)
 
 
 def sums_of(
-    data: Tensor, power: float | Tensor, problem: Problem, asked: TargetAccuracy, smooth: bool
+    data: Tensor, power: float | Tensor, problem: Problem, target: TargetAccuracy, smooth: bool
 ) -> Callable[[Tensor], Sums]:
     """`Sums` as a function of y, if ``smooth`` with a slope averaged over `CORE_OF_STEPS` tolerances."""
     floor, per_unit, reach = (
-        per_channel(materialize(t), data) for t in (problem.floor, problem.unit.reciprocal(), asked.reach)
+        per_channel(materialize(t), data) for t in (problem.floor, problem.unit.reciprocal(), target.reach)
     )
     exponent = power if isinstance(power, float) else materialize(per_channel(power, data))
-    core, top = flat_top(asked.distance * CORE_OF_STEPS, power, problem.unit, data)
+    core, top = flat_top(target.distance * CORE_OF_STEPS, power, problem.unit, data)
 
     def sums(y: Tensor) -> Sums:
         y = per_channel(materialize(y), data)

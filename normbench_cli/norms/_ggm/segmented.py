@@ -94,17 +94,19 @@ class _SegmentedMedian(torch.autograd.Function):
         sd = segment_mean((data - to_rows(mean, batch)).square(), batch, segments, sizes).sqrt()
         floor = (sd * accuracy.floor).clamp_min(TINY)
         unit = (high - low).clamp_min(TINY)
-        asked = None if tol is None else target_accuracy(mean, sd, floor, power, sizes.unsqueeze(-1), tol)
-        sums = _segment_sums(data, power, batch, floor, unit, sd * REACH if asked is None else asked.reach)
+        target = None if tol is None else target_accuracy(mean, sd, floor, power, sizes.unsqueeze(-1), tol)
+        sums = _segment_sums(data, power, batch, floor, unit, sd * REACH if target is None else target.reach)
         if plain_iterations is not None:
             state = plain_newton(mean, sums, power, sd, plain_iterations)
         else:
             state = start_search(mean, low, high, done=~torch.isfinite(mean))
             first = min(steps, STEPS_TOGETHER) if stop_early else steps
-            state = search_on(state, sums, power, sd, accuracy, asked, first, stop_early)
+            state = search_on(state, sums, power, sd, accuracy, target, first, stop_early)
             if stop_early and not bool(state.done.all()):
-                state = search_rest(state, data, power, batch, floor, unit, sd, accuracy, asked, steps - STEPS_TOGETHER)
-            if asked is not None:
+                state = search_rest(
+                    state, data, power, batch, floor, unit, sd, accuracy, target, steps - STEPS_TOGETHER
+                )
+            if target is not None:
                 state = state._replace(error=in_deviations(state.error, mean, sd))
         empty = (segment_sum(x.new_ones(len(x)), batch, segments) == 0).unsqueeze(-1)
         state = state._replace(error=state.error.masked_fill(empty, 0.0), done=state.done | empty)
@@ -139,17 +141,17 @@ def search_on(
     phi: float | Tensor,
     sd: Tensor,
     accuracy: Accuracy,
-    asked: TargetAccuracy | None,
+    target: TargetAccuracy | None,
     steps: int,
     stop_early: bool,
 ) -> SearchState:
-    """Take at most `steps` steps, to the asked accuracy or to the last digits."""
-    if asked is None:
+    """Take at most `steps` steps, to the target accuracy or to the last digits."""
+    if target is None:
         return search(state, sums, phi, sd, accuracy, steps, stop_early)
     for _ in range(steps):
         if stop_early and bool(state.done.all()):
             break
-        state = certified_search(state, sums, phi, asked, 1)
+        state = certified_search(state, sums, phi, target, 1)
     return state
 
 
@@ -162,7 +164,7 @@ def search_rest(
     unit: Tensor,
     sd: Tensor,
     accuracy: Accuracy,
-    asked: TargetAccuracy | None,
+    target: TargetAccuracy | None,
     steps: int,
 ) -> SearchState:
     """Continue for the remaining medians only, which are few after the first steps: each becomes a segment of its own,
@@ -174,11 +176,11 @@ def search_rest(
     owner = number[batch[row], channel]
     power = phi if isinstance(phi, float) else phi.expand_as(left)[left]
     power_of_value = power if isinstance(power, float) else to_rows(power, owner)
-    asked_of_some = None if asked is None else asked.of(left)
-    reach = sd[left] * REACH if asked_of_some is None else asked_of_some.reach
+    target_of_some = None if target is None else target.of(left)
+    reach = sd[left] * REACH if target_of_some is None else target_of_some.reach
     sums = _segment_sums(x[row, channel], power_of_value, owner, floor[left], unit[left], reach)
     some = SearchState(*(of_all[left] for of_all in state))
-    found = search_on(some, sums, power, sd[left], accuracy, asked_of_some, steps, stop_early=True)
+    found = search_on(some, sums, power, sd[left], accuracy, target_of_some, steps, stop_early=True)
     return SearchState(*(of_all.masked_scatter(left, of_some) for of_all, of_some in zip(state, found, strict=True)))
 
 

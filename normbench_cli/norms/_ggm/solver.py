@@ -43,7 +43,7 @@ class SearchState(NamedTuple):
 
 
 class Accuracy(NamedTuple):
-    """The accuracy asked for, in standard deviations of the channel."""
+    """The accuracy of the search, in standard deviations of the channel."""
 
     tolerance: float  # distance from the exact median
     floor: float  # smallest |x - y| that counts as different from 0

@@ -6,7 +6,8 @@ this file knows their order: `SolverTotals` names them, `add_call` updates them,
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -49,6 +50,13 @@ class SolverLayer(nn.Module):
         # the name in existing checkpoints, which hold all buffers so that a run can be resumed within an epoch
         self.register_buffer("record", torch.zeros(len(SolverTotals._fields)), persistent=False)
         self.register_buffer("largest_error", torch.zeros(()), persistent=False)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        for name in ("record", "largest_error"):  # in bfloat16 a count would stop at 256
+            buffer = self.get_buffer(name)
+            setattr(self, name, buffer.to(torch.promote_types(buffer.dtype, torch.float32)))
+        return self
 
     @property
     def solver_totals(self) -> Tensor:

@@ -22,7 +22,7 @@ from normbench_cli.norms._batch.processes import Processes
 from normbench_cli.norms._batch.selection import mid_range, middle
 from normbench_cli.norms._batch.synced import axes_of_channel, mean_over, range_of
 from normbench_cli.norms._ggm.certified import certified_step, in_deviations, target_accuracy
-from normbench_cli.norms._ggm.kernels import Problem, SolverOptions, problem_of
+from normbench_cli.norms._ggm.kernels import Problem, SolverOptions, power_of, problem_of
 from normbench_cli.norms._ggm.solver import (
     ACCURACY,
     MAX_STEPS,
@@ -93,8 +93,8 @@ def search_over(
     """The state's errors are in standard deviations."""
     problem, count = problem_over(processes, data, options)
     accuracy, exact = ACCURACY[data.dtype], options.tol is None
-    asked = target_accuracy(problem.mean, problem.sd, problem.floor, power, count, options.tol or 1.0)
-    local = column_sums(data, power, problem.floor, problem.unit, problem.sd * REACH if exact else asked.reach)
+    target = target_accuracy(problem.mean, problem.sd, problem.floor, power, count, options.tol or 1.0)
+    local = column_sums(data, power, problem.floor, problem.unit, problem.sd * REACH if exact else target.reach)
     sums = added(local, processes)
     if options.plain:
         return problem, plain_newton(problem.mean, sums, power, problem.sd, options.steps)
@@ -103,7 +103,7 @@ def search_over(
         if exact:
             state = search_step(state, sums(state.y), power, problem.sd, accuracy)
         else:
-            state = certified_step(state, sums(state.y), power, asked)
+            state = certified_step(state, sums(state.y), power, target)
         if bool(state.done.all()):
             break
     return problem, state if exact else state._replace(error=in_deviations(state.error, problem.mean, problem.sd))
@@ -121,8 +121,7 @@ class _Median(torch.autograd.Function):
     def forward(
         ctx: Any, data: Tensor, phi: Tensor | None, start: Tensor, options: SolverOptions, processes: Processes
     ) -> tuple[Tensor, ...]:
-        power = options.phi if phi is None else phi
-        assert power is not None
+        power = power_of(phi, options.phi)
         problem, state = search_over(processes, data, power, start, options)
         offset = ((state.y - problem.mean) / problem.sd).nan_to_num(0.0, 0.0, 0.0)
         ctx.save_for_backward(data, phi, state.y, problem.floor, problem.unit)

@@ -9,9 +9,9 @@
 #include "forward.h"
 #include "standardize.h"
 
-constexpr size_t LARGE = size_t(16) << 20;  // bytes; the allocator returns as much to the system, and asks for it again
+constexpr size_t LARGE = size_t(16) << 20;  // bytes; blocks this large are unmapped when freed, and mapped again
 
-// Asks for large pages of memory for a large result, which the system hands out and clears at a fraction of the cost.
+// Requests huge pages for a large output: the kernel allocates and zeroes them at a fraction of the cost.
 static void prepare_memory(void* memory, size_t bytes) {
 #if defined(MADV_HUGEPAGE)
   uintptr_t page = 4096, from = ((uintptr_t)memory + page - 1) / page * page,

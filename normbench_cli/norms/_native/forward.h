@@ -34,7 +34,7 @@ template <class T, bool ROOT>
 class Forward {
   struct Work {  // of a panel
     Channel channel[LANES];
-    float center[LANES];  // which differences are taken about
+    float center[LANES];  // the point about which differences are taken
     float power[LANES], least[LANES], mean[LANES], low[LANES], high[LANES];
     float spread[LANES], log_of_unit[LANES], core[LANES], top[LANES], reach[LANES];  // constants of a pass
     float mu[LANES], factor[LANES], shift[LANES];                                    // of y

@@ -72,7 +72,7 @@ void search_graph(const GraphTile& tile, const float* x, const GraphArguments& g
   const Ints lanes = first_lanes(tile.width), unusual = (size < SMALLEST_ORDINARY) | (size > LARGEST_ORDINARY);
   counts.extreme |= bits_of(lanes & unusual & (size != 0) & is_finite(size)) != 0;
 
-  // what is asked, as in `what_is_asked`
+  // the target accuracy, as in `certified.target_accuracy`
   const Floats distance = maximum(maximum(sd * (float)(g.tol / std::sqrt(n)), sd * (float)TOLERANCE), floor * 2.0f);
   const Floats bend = magnitude(phi - 2.0f),
                slope = either(phi > 2.0f, maximum(bend, all(1)), maximum(bend, all(1e-3f)));

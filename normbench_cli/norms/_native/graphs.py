@@ -18,7 +18,7 @@ class Normalized(NamedTuple):
     largest_error: Tensor  # the largest error bound of this call, in standard errors
 
 
-class GraphOptions(NamedTuple):
+class NativeGraphOptions(NamedTuple):
     eps: float
     tol: float
 
@@ -31,7 +31,7 @@ def normalize_graphs(
     phi: Tensor | float,
     first: Tensor,
     solver_totals: Tensor,
-    options: GraphOptions,
+    options: NativeGraphOptions,
 ) -> Normalized | None:
     """Return y (rows, C), differentiable in x, weight, bias, alpha and phi.  None if the kernels do not support the
     data, or values must be scaled first.
@@ -58,7 +58,7 @@ def forward(
     phi: Tensor | float,
     first: Tensor,
     solver_totals: Tensor,
-    options: GraphOptions,
+    options: NativeGraphOptions,
 ) -> tuple[Tensor, list[Tensor], Tensor, Tensor] | None:
     """y; mean, mu, scale, floor and unit of each graph; the new totals; the largest error in standard errors."""
     x, (graphs, channels) = x.contiguous(), (len(first) - 1, x.shape[1])

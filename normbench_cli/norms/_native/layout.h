@@ -10,7 +10,7 @@
 constexpr int FLUSH = 256;            // vectors that are added in float32 before they are added in float64
 constexpr int64_t GROUP_WIDTH = 256;  // values of a group that lie beside each other, where there are so many
 constexpr int64_t BLOCK = 2048;     // values of a group that are read before each panel's turn: they stay in the cache
-constexpr int64_t SHORT_RUN = 256;  // values; the processor does not foresee where the next short run begins
+constexpr int64_t SHORT_RUN = 256;  // values; the hardware prefetcher does not predict where the next short run begins
 constexpr int64_t RUNS_AHEAD = 16;
 constexpr int64_t SAMPLED_VECTORS = 32, SAMPLED_ROWS = 128;
 
@@ -138,7 +138,7 @@ struct Panel {
 
   template <class T, class Body>
   int64_t sample(const T* x, int64_t runs,
-                 Body body) const {  // body(values, place) for a few hundred; how many vectors
+                 Body body) const {  // calls body(place) for a few hundred vectors and returns their number
     int64_t in_run = std::max<int64_t>(1, run / LANES), vectors = runs * in_run;
     int64_t number = std::min(is_channel ? SAMPLED_VECTORS : SAMPLED_ROWS, vectors);
     for (int64_t j = 0; j < number; j++) {
@@ -151,7 +151,7 @@ struct Panel {
     return number;
   }
 
-  // From some of the values: their root mean square about a point
+  // The root mean square of a sample about a point.
   template <class T>
   void spread(const T* x, int64_t runs, Floats about, float* out) const {
     Floats square = {};
@@ -163,7 +163,7 @@ struct Panel {
     for (int l = 0; l < LANES; l++) out[l] = std::sqrt(out[l]);
   }
 
-  // and their mean
+  // The mean of a sample.
   template <class T>
   void sample_mean(const T* x, int64_t runs, float* out) const {
     Floats sum = {};

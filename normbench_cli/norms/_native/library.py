@@ -29,9 +29,14 @@ FOR_THIS_MACHINE: tuple[list[str], ...] = (
 SECONDS = 300  # time limit for compiling
 
 
-def compiler() -> str | None:
-    found = os.environ.get("CXX", "").split() or ["c++", "g++", "clang++"]
-    return next(filter(None, map(shutil.which, found)), None)
+def compiler() -> list[str] | None:
+    """The command: CXX, which may be several words as in `ccache g++`, or the first compiler found."""
+    chosen = os.environ.get("CXX", "").split()
+    for program, *arguments in filter(None, (chosen, ["c++"], ["g++"], ["clang++"])):
+        path = shutil.which(program)
+        if path is not None:
+            return [path, *arguments]
+    return None
 
 
 @cache
@@ -44,7 +49,7 @@ def library() -> ctypes.CDLL | None:
     return loaded[0]
 
 
-def _load(command: str) -> ctypes.CDLL:
+def _load(command: list[str]) -> ctypes.CDLL:
     kernels = ctypes.CDLL(str(_compiled(command)))
     pointer, whole, real = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
     shape = [ctypes.c_int64] * 3
@@ -63,10 +68,11 @@ def _load(command: str) -> ctypes.CDLL:
     return kernels
 
 
-def _compiled(command: str) -> Path:
+def _compiled(command: list[str]) -> Path:
     """The library's file, compiled if it does not exist yet."""
     sources = sorted(Path(__file__).parent.glob("*.[ch]*"))
-    facts = [*(path.read_bytes() for path in sources), command, version(command), FLAGS, FOR_THIS_MACHINE, processor()]
+    compiled_by = " ".join(command), version(command), FLAGS, FOR_THIS_MACHINE
+    facts = [*(path.read_bytes() for path in sources), *compiled_by, processor()]
     name = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
     file = paths.kernels() / f"norms-{name}.so"
     if not file.exists():
@@ -77,19 +83,19 @@ def _compiled(command: str) -> Path:
     return file
 
 
-def _compile(command: str, target: Path) -> None:
+def _compile(command: list[str], target: Path) -> None:
     sources = sorted(map(str, Path(__file__).parent.glob("*.cpp")))
     for flags in FOR_THIS_MACHINE:
-        arguments = [command, *FLAGS, *flags, *sources, "-o", str(target)]
+        arguments = [*command, *FLAGS, *flags, *sources, "-o", str(target)]
         done = subprocess.run(arguments, capture_output=True, text=True, timeout=SECONDS)
         if done.returncode == 0:
             return
     lines = done.stderr.splitlines()
-    raise RuntimeError(next((line for line in lines if "error" in line), f"{command} failed"))
+    raise RuntimeError(next((line for line in lines if "error" in line), f"{command[0]} failed"))
 
 
-def version(command: str) -> str:
-    return subprocess.run([command, "--version"], capture_output=True, text=True).stdout
+def version(command: list[str]) -> str:
+    return subprocess.run([*command, "--version"], capture_output=True, text=True).stdout
 
 
 def processor() -> str:

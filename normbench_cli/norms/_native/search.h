@@ -20,7 +20,7 @@ struct Sums {
 
 struct Channel {
   double phi = 2, mean = 0, var = 0, sd = 0, floor = TINY, unit = 1, low = 0, high = 0;
-  double distance = 0, reach = 0, one_sided = 0, two_sided = 0, near = 0;  // what is asked of the search
+  double distance = 0, reach = 0, one_sided = 0, two_sided = 0, near = 0;  // the search's target accuracy
   double y = 0, last_score = INFINITE, error = INFINITE;
   int passes = 0;
   bool done = false;

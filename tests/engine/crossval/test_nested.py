@@ -54,7 +54,7 @@ class Read:
 def read_by(plan: FoldPlan, fold: int) -> tuple[list[set[int]], set[int]]:
     """What the training of a fold reads, in order, and the graphs that are the fold's own."""
     data = Read()
-    own = set(range(30)) - set(replace(plan, hold_out=None).parts(data.labels)[fold].train.tolist())
+    own = set(range(30)) - set(replace(plan, hold_out=None).splits(data.labels)[fold].train.tolist())
     train_fold(make_folds(make_model, adam, data, plan)[fold], data, [], plan)
     return data.reads, own
 
@@ -74,21 +74,21 @@ def test_the_own_graphs_of_a_fold_are_read_once_after_its_last_step(plan: FoldPl
 
 
 def test_what_is_held_out_is_of_the_training_part_and_differs_between_folds() -> None:
-    parts = TRIAL.parts(rings_and_paths().labels)
-    for part, plain in zip(parts, PLAN.parts(rings_and_paths().labels), strict=True):
-        assert sorted([*part.train.tolist(), *part.validation.tolist()]) == plain.train.tolist()
-        assert not len(part.test)
-    assert len({tuple(part.validation.tolist()) for part in parts}) == 3
-    assert [part.test.tolist() for part in BOTH.parts(rings_and_paths().labels)] == [
-        plain.validation.tolist() for plain in PLAN.parts(rings_and_paths().labels)
+    splits = TRIAL.splits(rings_and_paths().labels)
+    for split, plain in zip(splits, PLAN.splits(rings_and_paths().labels), strict=True):
+        assert sorted([*split.train.tolist(), *split.validation.tolist()]) == plain.train.tolist()
+        assert not len(split.test)
+    assert len({tuple(split.validation.tolist()) for split in splits}) == 3
+    assert [split.test.tolist() for split in BOTH.splits(rings_and_paths().labels)] == [
+        plain.validation.tolist() for plain in PLAN.splits(rings_and_paths().labels)
     ]
 
 
 def test_the_folds_have_a_seed_of_their_own() -> None:
     labels = rings_and_paths().labels
-    same = replace(PLAN, seed=1, split_seed=9).parts(labels)
-    assert [part.train.tolist() for part in same] == [part.train.tolist() for part in PLAN.parts(labels)]
-    assert same[0].train.tolist() != replace(PLAN, seed=1).parts(labels)[0].train.tolist()
+    same = replace(PLAN, seed=1, split_seed=9).splits(labels)
+    assert [split.train.tolist() for split in same] == [split.train.tolist() for split in PLAN.splits(labels)]
+    assert same[0].train.tolist() != replace(PLAN, seed=1).splits(labels)[0].train.tolist()
 
 
 def test_a_fold_alone_gives_the_bits_that_it_gives_among_the_others() -> None:
