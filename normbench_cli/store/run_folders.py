@@ -11,7 +11,7 @@ from pathlib import Path
 from normbench_cli import disk, paths
 from normbench_cli.errors import DatabaseError, NormbenchError
 from normbench_cli.store.location import Location, parse_location
-from normbench_cli.store.sqlite_file import connect, readonly_query
+from normbench_cli.store.sqlite_file import connect
 
 CHECKPOINTS = "checkpoint-*.pt"
 ID = re.compile("[0-9a-f]{8}")
@@ -46,7 +46,7 @@ def orphans(run_ids: Iterable[str], location: Location) -> list[str]:
 def ids_in(place: Location) -> set[str]:
     if place.path is None:
         raise DatabaseError(f"{place} is not a file")
-    connection = connect(place.path, readonly_query(place.path))
+    connection = connect(place.path, place.read_query)
     try:
         return {run_id for (run_id,) in connection.execute("SELECT id FROM runs")}
     finally:

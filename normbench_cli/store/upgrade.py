@@ -19,8 +19,6 @@ from normbench_cli.store.sqlite_file import BUSY_SECONDS
 if TYPE_CHECKING:
     from alembic.config import Config
 
-RECHECK_SECONDS = 1.0  # before a file is called damaged; another process may be upgrading it
-
 
 def migrations_folder() -> Path:
     """The folder of migrations: inside the package when installed, beside it in a checkout."""
@@ -82,19 +80,8 @@ def enable_log(connection: sqlite3.Connection) -> None:
 def upgrade(location: Location) -> tuple[str | None, Path | None]:
     """Migrate a database to the newest schema after a backup; returns its old version, and the path of the backup.
 
-    The version is None if the database did not exist and was created, the path None if no backup was needed.  Beside
-    another upgrade of an old file, SQLite was seen to call a sound file malformed, so damage is checked twice.
+    The version is None if the database did not exist and was created, the path None if no backup was needed.
     """
-    try:
-        return upgrade_once(location)
-    except DatabaseError as error:
-        if "malformed" not in str(error):
-            raise
-        time.sleep(RECHECK_SECONDS)
-        return upgrade_once(location)
-
-
-def upgrade_once(location: Location) -> tuple[str | None, Path | None]:
     before, copy = version_of(location), None
     if before == HEAD:
         return before, None
