@@ -1,4 +1,4 @@
-"""The schema version is read under SQLite's lock: whatever another process writes meanwhile, the file is not damaged."""
+"""The schema version is read under SQLite's lock: what another process writes meanwhile does not count as damage."""
 
 from __future__ import annotations
 
