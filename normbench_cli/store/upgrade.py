@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,12 +54,20 @@ def migrate(engine: Engine) -> None:
             raw.execute("PRAGMA foreign_keys = OFF")  # has no effect inside a transaction
             raw.execute("PRAGMA legacy_alter_table = ON")  # otherwise a table used by a view could not be replaced
         with connection.begin():
+            dangling = dangling_references(raw) if is_sqlite else Counter()
             command.upgrade(alembic_config(connection), "head")
-            if is_sqlite and (broken := raw.execute("PRAGMA foreign_key_check").fetchall()):
-                raise DatabaseError(f"{len(broken)} rows refer to rows that are not there")
+            if is_sqlite and (added := dangling_references(raw) - dangling):
+                raise DatabaseError(
+                    f"{added.total()} rows would refer to rows that are not there", "report this as a bug"
+                )
         if is_sqlite:
             raw.execute("PRAGMA legacy_alter_table = OFF")
             raw.execute("PRAGMA foreign_keys = ON")
+
+
+def dangling_references(connection: sqlite3.Connection) -> Counter[tuple[str, str]]:
+    """How many rows of a table refer to missing rows of another, by the names of both."""
+    return Counter((table, other) for table, _, other, _ in connection.execute("PRAGMA foreign_key_check"))
 
 
 def enable_log(connection: sqlite3.Connection) -> None:
