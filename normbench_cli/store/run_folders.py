@@ -27,10 +27,11 @@ def folders() -> dict[str, Path]:
     return {folder.name: folder for folder in found if folder.is_dir() and ID.fullmatch(folder.name)}
 
 
-def orphans(run_ids: Iterable[str], location: Location) -> list[str]:
-    """Ids of folders whose run is in no database that uses this home folder: this one, the default, NORMBENCH_DB.
+def orphans(present: Iterable[str], run_ids: Iterable[str], location: Location) -> list[str]:
+    """Those of the folders whose run is in no database that uses this home folder: this one, the default, NORMBENCH_DB.
 
-    Empty if one of these cannot be read.
+    present: ids of folders, listed before the runs were read, because a run is recorded before its folder is created.
+    Empty if one of the databases cannot be read.
     """
     known = set(run_ids)
     for text in dict.fromkeys((str(paths.home() / "normbench.db"), paths.database())):
@@ -40,7 +41,7 @@ def orphans(run_ids: Iterable[str], location: Location) -> list[str]:
                 known |= ids_in(place)
             except Exception:  # for any reason it cannot be read, its runs are unknown
                 return []
-    return [run_id for run_id in folders() if run_id not in known]
+    return [run_id for run_id in present if run_id not in known]
 
 
 def ids_in(place: Location) -> set[str]:
