@@ -86,7 +86,11 @@ def rename_new(unfinished: Path, target: Path) -> bool:
     except FileExistsError:
         return False
     except OSError:  # this file system has no hard links
-        unfinished.rename(target)
+        try:
+            target.touch(exist_ok=False)  # reserves the name
+        except FileExistsError:
+            return False
+        unfinished.replace(target)
     else:
         unfinished.unlink()
     return True
