@@ -105,7 +105,10 @@ class Recorder:
                 if not writes:
                     update_heartbeat(session, self.run_id)
         except RefusedRow:
-            self._forget()
+            if len(writes) > len(self._waiting) > 0:
+                self._commit(self._waiting, patience)  # without the new write, which may be the refused one
+            else:
+                self._forget()
             raise
         except (DatabaseError, OSError) as error:
             if isinstance(error, DamagedValue) and not self._waiting:
