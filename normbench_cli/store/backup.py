@@ -31,7 +31,7 @@ def backup(source: Location, target: Path | None = None, label: str = "") -> Pat
     """
     if source.path is None:
         do = f"use `pg_dump --format=custom --file=normbench.dump` with {source.shown}, and pg_restore"
-        raise DatabaseError("a server's database is no file to copy", do)
+        raise DatabaseError("a database on a server cannot be backed up as a file", do)
     if file_version(source.path, source.read_query, source.timeout) is None:
         raise NoDatabase(f"there is no database at {source.shown}", "nothing to back up")
     chosen = target is None or target.is_dir()

@@ -91,7 +91,7 @@ class Store(Recording):
         """Add a run that this process executes, with status running; returns its new id.
 
         details: data, sources and more by topic; `add_details` adds to them.  instead_of: reserve the cell
-        (`reservations`), which no other run may have except this one, which is repeated; empty if there is none.
+        (`reservations`), and fail if any run but this one has it: the id of the run to be repeated, or an empty string.
         """
         settings = {name: config.get(name, None if name == "seed" else "") for name in SETTING_COLUMNS}
         process = this_process()

@@ -70,7 +70,7 @@ def test_after_a_fault_the_rows_are_those_of_an_undisturbed_run(
         pass
     assert [rows(database, query) for query in ROWS] == undisturbed
     assert len(lines(caplog)) == 2
-    again = "can be written again" if recovers == "while it runs" else "recorded of run"
+    again = "can be written again" if recovers == "while it runs" else "recorded 8 values of epochs 3-6"
     assert again in lines(caplog)[1]
     assert (spools(tmp_path), (tmp_path / "home" / "spool").exists()) == ([], False)
 

@@ -118,7 +118,7 @@ class Recorder:
             return False
         self._problem = ""
         if self._waiting:
-            self._say(f"{self._name} can be written again; run {self.run_id} has now {summary(self._waiting)}")
+            self._say(f"{self._name} can be written again; run {self.run_id} now has {summary(self._waiting)}")
             self._forget()
         return True
 
