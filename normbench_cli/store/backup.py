@@ -31,8 +31,8 @@ def backup(source: Location, target: Path | None = None, label: str = "") -> Pat
     """
     if source.path is None:
         do = f"use `pg_dump --format=custom --file=normbench.dump` with {source.shown}, and pg_restore"
-        raise DatabaseError("a server's database is no file to copy", do)
-    if file_version(source.path) is None:
+        raise DatabaseError("a database on a server cannot be backed up as a file", do)
+    if file_version(source.path, source.read_query, source.timeout) is None:
         raise NoDatabase(f"there is no database at {source.shown}", "nothing to back up")
     chosen = target is None or target.is_dir()
     beside = source.path if target is None else target / source.path.name
@@ -86,7 +86,11 @@ def rename_new(unfinished: Path, target: Path) -> bool:
     except FileExistsError:
         return False
     except OSError:  # this file system has no hard links
-        unfinished.rename(target)
+        try:
+            target.touch(exist_ok=False)  # reserves the name
+        except FileExistsError:
+            return False
+        unfinished.replace(target)
     else:
         unfinished.unlink()
     return True

@@ -29,7 +29,7 @@ from normbench_cli.store.reading import (
     row_problems,
 )
 from normbench_cli.store.rows import kept_count, unpack
-from normbench_cli.store.run_folders import orphans, without_checkpoint
+from normbench_cli.store.run_folders import folders, orphans, without_checkpoint
 from normbench_cli.store.schema import HEAD, Base, Run, SeriesChunk
 from normbench_cli.store.sqlite_file import connect
 from normbench_cli.store.stale import dead_nights
@@ -93,12 +93,13 @@ def check_database(store: Store, most_bytes: int | None = None) -> Health:
 
 def look_beside(store: Store, health: Health) -> None:
     """Find problems other than damage: processes that are gone, folders without a run, runs without a folder."""
+    present = folders()  # before the runs are read
     health.zombies = [run.id for run in store.dead_runs()]
     health.stale_nights = [night.id for night in dead_nights(store)]
     with store.reading() as session:
         known, damaged = fetch_each(session, select(Run.id, Run.kind, Run.status, Run.config), RUNS)
     if not damaged:  # the folder of a damaged run is not an orphan
-        health.orphans = orphans((run.id for run in known), store.location)
+        health.orphans = orphans(present, (run.id for run in known), store.location)
     trained = [run for run in known if (run.kind, run.status) == ("train", "finished")]
     health.spools = [f"{spool.what} of run {spool.owner.run} in {spool.path}" for spool in pending(store.location)]
     health.without_checkpoint = without_checkpoint(run.id for run in trained if not run.config.get("folds"))

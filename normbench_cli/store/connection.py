@@ -13,7 +13,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store.errors import CHOOSE_ANOTHER, RefusedRow
-from normbench_cli.store.file_errors import SQLITE_ERRORS, is_full, unusable
+from normbench_cli.store.file_errors import SQLITE_ERRORS, is_full, locked, unusable
 from normbench_cli.store.location import Location
 from normbench_cli.store.schema import VERSION_TABLE, Base
 from normbench_cli.store.server import server_engine
@@ -58,7 +58,7 @@ def begin(connection: Connection) -> None:
 def version_of(location: Location) -> str | None:
     """The schema version of a database; None if it has no tables yet."""
     if location.path is not None:
-        return file_version(location.path)
+        return file_version(location.path, location.read_query, location.timeout)
     engine = server_engine(location)
     try:
         with translate_errors(location), engine.connect() as connection:
@@ -103,7 +103,7 @@ def error_message(location: Location, error: SqlError | sqlite3.Error | UnicodeD
     if is_refusal(location, error):
         return f"{name} refused a row: {cause}", "shorten or change that value"
     if "locked" in cause or "lock timeout" in cause:
-        return f"{name} is being written by another program", "try again when that has ended"
+        return locked(name)
     if ("readonly" in cause or "read-only" in cause) and not (location.path and is_full(orig, location.path)):
         return f"{name} is read-only", f"make it writable, or {CHOOSE_ANOTHER}"
     if location.path is None:

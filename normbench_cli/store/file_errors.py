@@ -33,9 +33,15 @@ def is_full(error: BaseException | None, path: Path) -> bool:
     return code & 0xFF in NAMES_OF_FULL and free_bytes(path) < ENOUGH // 4
 
 
+def locked(name: str) -> tuple[str, str]:
+    return f"{name} is being written by another program", "try again when that has ended"
+
+
 def unusable(name: str, path: Path, error: BaseException | None) -> tuple[str, str]:
     """What happened to a database file, and what to do about it."""
     cause = " ".join(str(error).split())
+    if "locked" in cause:
+        return locked(name)
     if is_full(error, path):
         free = free_bytes(path)
         missing = f", about {ENOUGH - free:,} are missing" if free < ENOUGH else ""

@@ -107,7 +107,7 @@ def opened(place: Location, target: Store) -> Iterator[Store]:
     if is_same(place, target.location):
         raise UsageError(f"{place} is the database itself", "name another one")
     if version == HEAD or place.path is None:
-        with Store.open(place_text(place), write=False, sweep=False) as store:
+        with Store.open(place.address, write=False, sweep=False) as store:
             yield store
         return
     with tempfile.TemporaryDirectory(prefix=".merging-", dir=folder_of(target)) as folder:
@@ -121,10 +121,6 @@ def is_same(one: Location, other: Location) -> bool:
     if one.path is None or other.path is None:
         return one.name == other.name
     return one.path.exists() and other.path.exists() and one.path.samefile(other.path)
-
-
-def place_text(place: Location) -> str:
-    return str(place.path) if place.url is None else place.url.render_as_string(hide_password=False)
 
 
 @contextmanager

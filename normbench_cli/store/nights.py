@@ -11,6 +11,7 @@ from sqlalchemy import Table, delete, insert, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
 from normbench_cli.errors import DatabaseError
+from normbench_cli.store.errors import Taken
 from normbench_cli.store.metric_names import unit_of
 from normbench_cli.store.processes import this_process
 from normbench_cli.store.reading import AnyRow, fetch_each
@@ -50,6 +51,10 @@ def reopen_night(store: Store, night_id: str, stale: Collection[str]) -> None:
     """Let this process continue a killed night.  Its re-measurements, and the values of these cells, are deleted and
     will be measured again."""
     with store.writing() as session:
+        of_row = select(Night.status, Night.pid).where(Night.id == night_id).with_for_update()
+        status, pid = session.execute(of_row).one_or_none() or ("", 0)
+        if status == "running":  # another process has continued it since
+            raise Taken(f"night {night_id} is already being continued by process {pid}", "wait for it")
         of_night = NightValue.night_id == night_id
         session.execute(delete(NightValue).where(of_night, NightValue.repeat > 0))
         for cell in stale:

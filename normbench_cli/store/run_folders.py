@@ -11,7 +11,7 @@ from pathlib import Path
 from normbench_cli import disk, paths
 from normbench_cli.errors import DatabaseError, NormbenchError
 from normbench_cli.store.location import Location, parse_location
-from normbench_cli.store.sqlite_file import connect, readonly_query
+from normbench_cli.store.sqlite_file import connect
 
 CHECKPOINTS = "checkpoint-*.pt"
 ID = re.compile("[0-9a-f]{8}")
@@ -27,10 +27,11 @@ def folders() -> dict[str, Path]:
     return {folder.name: folder for folder in found if folder.is_dir() and ID.fullmatch(folder.name)}
 
 
-def orphans(run_ids: Iterable[str], location: Location) -> list[str]:
-    """Ids of folders whose run is in no database that uses this home folder: this one, the default, NORMBENCH_DB.
+def orphans(present: Iterable[str], run_ids: Iterable[str], location: Location) -> list[str]:
+    """Those of the folders whose run is in no database that uses this home folder: this one, the default, NORMBENCH_DB.
 
-    Empty if one of these cannot be read.
+    present: ids of folders, listed before the runs were read, because a run is recorded before its folder is created.
+    Empty if one of the databases cannot be read.
     """
     known = set(run_ids)
     for text in dict.fromkeys((str(paths.home() / "normbench.db"), paths.database())):
@@ -40,13 +41,13 @@ def orphans(run_ids: Iterable[str], location: Location) -> list[str]:
                 known |= ids_in(place)
             except Exception:  # for any reason it cannot be read, its runs are unknown
                 return []
-    return [run_id for run_id in folders() if run_id not in known]
+    return [run_id for run_id in present if run_id not in known]
 
 
 def ids_in(place: Location) -> set[str]:
     if place.path is None:
         raise DatabaseError(f"{place} is not a file")
-    connection = connect(place.path, readonly_query(place.path))
+    connection = connect(place.path, place.read_query)
     try:
         return {run_id for (run_id,) in connection.execute("SELECT id FROM runs")}
     finally:

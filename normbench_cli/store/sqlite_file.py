@@ -10,7 +10,7 @@ from pathlib import Path
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store.errors import CHOOSE_ANOTHER, RESTORE_BACKUP
-from normbench_cli.store.file_errors import SQLITE_ERRORS, unusable
+from normbench_cli.store.file_errors import SQLITE_ERRORS, is_damage, unusable
 from normbench_cli.store.schema import VERSION_TABLE
 from normbench_cli.store.versions import single_version
 
@@ -41,8 +41,11 @@ def connect(path: Path, query: str = "mode=rw", timeout: float = BUSY_SECONDS) -
 
 
 def readonly_query(path: Path) -> str:
-    """The URI query to open a file without changing anything; rows still in the write-ahead log need that log."""
-    return "mode=ro" if has_log(path) else "immutable=1"
+    """The URI query to open a file without write access; rows still in the write-ahead log need that log.
+
+    An immutable file is read without any lock, so this is only for files that this process cannot write.
+    """
+    return "mode=ro" if has_log(path) else "mode=ro&immutable=1"
 
 
 def log_of(path: Path) -> Path:
@@ -83,8 +86,12 @@ def sync_log(path: Path) -> None:
         os.close(log)
 
 
-def file_version(path: Path) -> str | None:
-    """The schema version of a database file; None if it does not exist or is empty.  Anything else is an error."""
+def file_version(path: Path, query: str = "mode=rw", timeout: float = BUSY_SECONDS) -> str | None:
+    """The schema version of a database file; None if it does not exist or is empty.  Anything else is an error.
+
+    query: how to open the file (`Location.read_query`).  SQLite's lock keeps it unchanged meanwhile: without the lock,
+    a file into which another process copies its log would be taken for a damaged one.
+    """
     try:
         if path.is_dir():
             raise DatabaseError(f"the database {path} is a folder", CHOOSE_ANOTHER)
@@ -92,25 +99,40 @@ def file_version(path: Path) -> str | None:
             return None
         if not path.is_file():
             raise DatabaseError(f"the database {path} is not a regular file", CHOOSE_ANOTHER)
-        if path.resolve() not in OPEN_FILES:  # closing any handle of a file drops all locks that the process has on it
+        if path.stat().st_size < HEADER_SIZE:  # SQLite takes a file of one byte for an empty one
             check_header(path)
-        with closing(connect(path, readonly_query(path))) as connection:
+        with closing(connect(path, query, timeout)) as connection:
+            connection.execute("BEGIN")  # one snapshot for all statements
             listing = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             tables = [name for (name,) in listing]
+            check_size(path, connection)
             if VERSION_TABLE in tables:
                 versions = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchall()
                 return single_version([version for (version,) in versions], str(path))
     except OSError as error:
         raise DatabaseError(f"the database {path} cannot be read: {error.strerror}", CHOOSE_ANOTHER) from error
     except SQLITE_ERRORS as error:
+        if is_damage(error) and path.resolve() not in OPEN_FILES:
+            check_header(path)  # which names the cause, if it is a common one
         raise DatabaseError(*unusable(f"the database {path}", path, error)) from error
     if tables:
         raise DatabaseError(f"the database {path} belongs to another program", CHOOSE_ANOTHER)
     return None
 
 
+def check_size(path: Path, connection: sqlite3.Connection) -> None:
+    """Check that a file with an empty log contains all pages; SQLite does not miss a part of the last one."""
+    (pages,), (page_size,) = (connection.execute(f"PRAGMA {of}").fetchone() for of in ("page_count", "page_size"))
+    size = path.stat().st_size
+    if not has_log(path) and size < pages * page_size:
+        raise truncated(path, size, pages * page_size)
+
+
 def check_header(path: Path) -> None:
-    """Check that this is an SQLite file, as long as its header says."""
+    """Check that this is an SQLite file, as long as its header says.
+
+    Closing the file drops all locks that this process has on it, so it must not be open elsewhere (OPEN_FILES).
+    """
     log = has_log(path)  # before reading the header: pages in the log may not be in the file yet
     with path.open("rb") as file:
         header = file.read(HEADER_SIZE)
@@ -121,4 +143,8 @@ def check_header(path: Path) -> None:
     counted = header[CHANGE_COUNTER] == header[VERSION_VALID_FOR]  # else an old SQLite wrote last, without a page count
     size = path.stat().st_size
     if not log and (len(header) < HEADER_SIZE or (counted and size < needed)):
-        raise DatabaseError(f"the database {path} is truncated: {size} of {needed} bytes", RESTORE_BACKUP)
+        raise truncated(path, size, needed)
+
+
+def truncated(path: Path, size: int, needed: int) -> DatabaseError:
+    return DatabaseError(f"the database {path} is truncated: {size} of {needed} bytes", RESTORE_BACKUP)

@@ -91,7 +91,7 @@ class Store(Recording):
         """Add a run that this process executes, with status running; returns its new id.
 
         details: data, sources and more by topic; `add_details` adds to them.  instead_of: reserve the cell
-        (`reservations`), which no other run may have except this one, which is repeated; empty if there is none.
+        (`reservations`), and fail if any run but this one has it: the id of the run to be repeated, or an empty string.
         """
         settings = {name: config.get(name, None if name == "seed" else "") for name in SETTING_COLUMNS}
         process = this_process()
@@ -120,12 +120,12 @@ class Store(Recording):
         self.follow(run_id, fingerprint, process)
         return run_id
 
-    def reopen(self, run_id: str, step: int | None, instead_of: str | None = None) -> None:
+    def reopen(self, run_id: str, step: int | None, instead_of: str | None = None, *, finished: bool = False) -> None:
         """Let this process continue a run that ended early from its state after `step`: later measurements are deleted.
 
         step 0: all are deleted, because those from before the first step will be repeated.
         step None, for a cross-validation: those of single folds are kept, those over all folds are deleted.
-        instead_of: reserve the cell as `begin` does.
+        instead_of: reserve the cell as `begin` does.  finished: a run with a result may be reopened, too.
         """
         late = Metric.condition.not_like("fold%") if step is None else Metric.step > (step or -1)
         process = this_process()
@@ -140,6 +140,8 @@ class Store(Recording):
             status, pid, details = session.execute(of_run).one_or_none() or ("", 0, {})
             if status == "running":  # another process has resumed it since
                 raise Taken(f"run {run_id} is already being resumed by process {pid}", "wait for it")
+            if status in WITH_RESULT and not finished:
+                raise Taken(f"run {run_id} is {status}", "only a run that ended early can be resumed")
             session.execute(delete(Metric).where(Metric.run_id == run_id, late))
             if step is not None:
                 ends_late = SeriesChunk.first_step + SeriesChunk.count > step
@@ -197,14 +199,13 @@ class Store(Recording):
     def newest_runs(self, fingerprints: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Fingerprint -> id and status of its newest run with a result, or else of its newest run."""
         wanted, newest = sorted(set(fingerprints)), dict[str, tuple[str, str]]()
-        has_result = Run.status.in_(WITH_RESULT)
         with self.reading() as session:
             for start in range(0, len(wanted), IN_LIMIT):
                 some = Run.fingerprint.in_(wanted[start : start + IN_LIMIT])
-                runs = select(Run.fingerprint, Run.id, Run.status).where(some)
-                found, _ = fetch_each(session, runs.order_by(has_result, Run.started_at), RUNS)
-                for fingerprint, run_id, status in found:
-                    newest[fingerprint] = run_id, status
+                query = select(Run.fingerprint, Run.id, Run.status, Run.started_at).where(some)
+                found, _ = fetch_each(session, query, RUNS)
+                for run in sorted(found, key=lambda run: (run.status in WITH_RESULT, run.started_at)):
+                    newest[run.fingerprint] = run.id, run.status
         return newest
 
     def count(self) -> int:

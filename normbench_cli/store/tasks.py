@@ -25,10 +25,11 @@ class Running(NamedTuple):
 def run_of_task(store: Store, fingerprint: str, task: str) -> AnyRow | None:
     """The run that a task started, whatever its status."""
     columns = (Run.id, Run.status, Run.host, Run.pid, Run.process_started, Run.heartbeat_at, Run.details)
-    of_cell = select(*columns).where(Run.fingerprint == fingerprint).order_by(Run.started_at)
+    of_cell = select(*columns, Run.started_at).where(Run.fingerprint == fingerprint)
     with store.reading() as session:
         found, _ = fetch_each(session, of_cell, RUNS)
-    return next((run for run in reversed(found) if run.details.get(TASK) == task), None)
+    newest_first = sorted(found, key=lambda run: run.started_at, reverse=True)
+    return next((run for run in newest_first if run.details.get(TASK) == task), None)
 
 
 def running(store: Store, fingerprints: Collection[str]) -> dict[str, Running]:

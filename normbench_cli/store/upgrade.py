@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from normbench_cli.store.sqlite_file import BUSY_SECONDS
 
 if TYPE_CHECKING:
     from alembic.config import Config
-
-RECHECK_SECONDS = 1.0  # before a file is called damaged; another process may be upgrading it
 
 
 def migrations_folder() -> Path:
@@ -55,12 +54,20 @@ def migrate(engine: Engine) -> None:
             raw.execute("PRAGMA foreign_keys = OFF")  # has no effect inside a transaction
             raw.execute("PRAGMA legacy_alter_table = ON")  # otherwise a table used by a view could not be replaced
         with connection.begin():
+            dangling = dangling_references(raw) if is_sqlite else Counter()
             command.upgrade(alembic_config(connection), "head")
-            if is_sqlite and (broken := raw.execute("PRAGMA foreign_key_check").fetchall()):
-                raise DatabaseError(f"{len(broken)} rows refer to rows that are not there")
+            if is_sqlite and (added := dangling_references(raw) - dangling):
+                raise DatabaseError(
+                    f"{added.total()} rows would refer to rows that are not there", "report this as a bug"
+                )
         if is_sqlite:
             raw.execute("PRAGMA legacy_alter_table = OFF")
             raw.execute("PRAGMA foreign_keys = ON")
+
+
+def dangling_references(connection: sqlite3.Connection) -> Counter[tuple[str, str]]:
+    """How many rows of a table refer to missing rows of another, by the names of both."""
+    return Counter((table, other) for table, _, other, _ in connection.execute("PRAGMA foreign_key_check"))
 
 
 def enable_log(connection: sqlite3.Connection) -> None:
@@ -82,19 +89,8 @@ def enable_log(connection: sqlite3.Connection) -> None:
 def upgrade(location: Location) -> tuple[str | None, Path | None]:
     """Migrate a database to the newest schema after a backup; returns its old version, and the path of the backup.
 
-    The version is None if the database did not exist and was created, the path None if no backup was needed.  Beside
-    another upgrade of an old file, SQLite was seen to call a sound file malformed, so damage is checked twice.
+    The version is None if the database did not exist and was created, the path None if no backup was needed.
     """
-    try:
-        return upgrade_once(location)
-    except DatabaseError as error:
-        if "malformed" not in str(error):
-            raise
-        time.sleep(RECHECK_SECONDS)
-        return upgrade_once(location)
-
-
-def upgrade_once(location: Location) -> tuple[str | None, Path | None]:
     before, copy = version_of(location), None
     if before == HEAD:
         return before, None

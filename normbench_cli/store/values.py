@@ -77,14 +77,7 @@ def kind_of(column: Column[Any]) -> type:
         declared = declared.impl_instance
     if isinstance(declared, JSON):
         return json_shape(column)
-    kinds: dict[type[TypeEngine[Any]], type] = {
-        String: str,
-        Integer: int,
-        Float: float,
-        DateTime: datetime,
-        LargeBinary: bytes,
-    }
-    return next(kind for known, kind in kinds.items() if isinstance(declared, known))
+    return next(kind for known, kind in KINDS.items() if isinstance(declared, known))
 
 
 def json_shape(column: Column[Any]) -> type:

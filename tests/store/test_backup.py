@@ -119,3 +119,20 @@ def test_a_chosen_name_has_the_label_the_time_and_the_suffix(source: Location, f
 def test_a_backup_has_the_permissions_of_a_new_file(source: Location, tmp_path: Path) -> None:
     (tmp_path / "usual").touch()
     assert backup(source, tmp_path / "copy.db").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_without_hard_links_a_backup_does_not_replace_another_one(
+    source: Location, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.link", Mock(side_effect=PermissionError))
+    real, path = module.copy, tmp_path / "copy.db"
+
+    def copy_beside_another(*args: Any) -> None:
+        real(*args)
+        path.write_text("another one")
+
+    assert backup(source, tmp_path / "alone.db").stat().st_size > 0
+    monkeypatch.setattr(module, "copy", copy_beside_another)
+    with pytest.raises(DatabaseError, match="exists"):
+        backup(source, path)
+    assert path.read_text() == "another one"

@@ -22,6 +22,7 @@ from normbench_cli.store.errors import DamagedValue
 from normbench_cli.store.queries import metrics_frame, runs_frame, series
 from normbench_cli.store.rows import MOST_VALUES, pack, unpack
 from normbench_cli.store.schema import Base, Night, NightDecision, NightValue
+from normbench_cli.store.tasks import run_of_task
 from normbench_cli.store.values import LARGEST_JSON, kind_of, read_json
 from tests.store.make_old_database import decision_rows, night_rows, night_value_rows
 
@@ -183,3 +184,13 @@ def test_a_series_is_packed_and_unpacked() -> None:
     assert unpack(pack([])[1], 0).tolist() == []
     with pytest.raises(DamagedValue, match="are the most"):
         unpack(data, MOST_VALUES + 1)
+
+
+def test_the_newest_runs_are_the_same_beside_a_damaged_row(store: Store, enter: Enter, file: Path) -> None:
+    store.labels["task"] = "t"
+    finished, later, damaged = enter(), enter("failed"), enter("failed")
+    store.end(later, "failed")
+    change(file, "UPDATE runs SET started_at = '2020-01-01 00:00:00.000000' WHERE id = ?", later)
+    change(file, "UPDATE runs SET state = 'done' WHERE id = ?", damaged)
+    assert store.newest_runs([""]) == {"": (finished, "finished")}
+    assert getattr(run_of_task(store, "", "t"), "id", None) == finished

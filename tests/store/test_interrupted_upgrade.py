@@ -125,4 +125,5 @@ def test_two_upgrades_at_once_both_end_well(tmp_path: Path) -> None:
     assert [process.exitcode for process in processes] == [0, 0]
     assert version(path) == HEAD
     assert contents(path, columns) == before
+    assert backups(path)
     assert all(contents(copy, columns) == before for copy in backups(path))

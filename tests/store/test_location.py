@@ -84,9 +84,9 @@ def test_a_server_is_shown_without_its_password_and_is_always_writable() -> None
     [
         ("nothing", "rows", "mode=rw"),
         ("file", "rows", "mode=ro"),
-        ("file", "", "immutable=1"),
-        ("file", None, "immutable=1"),
-        ("folder", None, "immutable=1"),
+        ("file", "", "mode=ro&immutable=1"),
+        ("file", None, "mode=ro&immutable=1"),
+        ("folder", None, "mode=ro&immutable=1"),
     ],
 )
 def test_a_read_only_file_is_opened_without_leaving_a_trace(

@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from normbench_cli.store import Store
 from normbench_cli.store.check import check_database
+from normbench_cli.store.errors import Taken
 from normbench_cli.store.nights import (
     begin_night,
     end_night,
@@ -63,6 +64,7 @@ def test_a_night_that_goes_on_keeps_whole_cells_and_measures_suspects_again(stor
 def test_only_a_night_that_nobody_continued_is_marked_as_killed(store: Store) -> None:
     a_night(store)
     (seen,) = nights(store)
+    mark_killed(store, seen)
     reopen_night(store, seen.id, stale=[])
     mark_killed(store, seen)
     assert nights(store)[0].status == "running"
@@ -81,3 +83,11 @@ def test_units_are_known_or_given(store: Store) -> None:
     record_cell(store, night, "a", values, environment_class="c", units={"own": "x own"})
     with store.reading() as session:
         assert set(session.scalars(select(NightValue.unit))) == {"bytes", "x own"}
+
+
+def test_a_night_is_continued_by_one_process(store: Store) -> None:
+    night = a_night(store)
+    record_cell(store, night, "a", {"train/loss": 0.5}, environment_class="c")
+    with pytest.raises(Taken, match=f"night {night} is already being continued"):
+        reopen_night(store, night, stale=["a"])
+    assert [value.cell for value in night_values(store)] == ["a"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ import pytest
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store import Store
 from normbench_cli.store._spool import recorder
+from normbench_cli.store._spool.writes import measured
+from normbench_cli.store.errors import RefusedRow
+from normbench_cli.store.rows import Measurements
 from tests.faults import FAULTS, gone, largest_file, locked
 from tests.store.spooling import lines, run_in, spools, write_all
 
@@ -66,7 +70,7 @@ def test_after_a_fault_the_rows_are_those_of_an_undisturbed_run(
         pass
     assert [rows(database, query) for query in ROWS] == undisturbed
     assert len(lines(caplog)) == 2
-    again = "can be written again" if recovers == "while it runs" else "recorded of run"
+    again = "can be written again" if recovers == "while it runs" else "recorded 8 values of epochs 3-6"
     assert again in lines(caplog)[1]
     assert (spools(tmp_path), (tmp_path / "home" / "spool").exists()) == ([], False)
 
@@ -176,3 +180,15 @@ def test_an_error_whose_rows_are_there_all_the_same_does_not_double_them(
         monkeypatch.setattr(Store, "writing", writing)
         write_all(store, run_id)
     assert [rows(database, query) for query in ROWS] == undisturbed
+
+
+def test_a_refused_write_does_not_cost_the_pending_ones(database: Path, rows: ReadRows) -> None:
+    with Store.open(str(database)) as store:
+        run_id = run_in(store)
+        with locked(database):
+            write_all(store, run_id, last=2, end=False)
+        refused = measured(run_id, [Measurements({"train/loss": 1.0}, 3, 6)])
+        with pytest.raises(RefusedRow):
+            store.recorders[run_id].write(replace(refused, metrics=[{**refused.metrics[0], "name": None}]))
+        assert spools(database.parent) == []
+    assert rows(database, "SELECT DISTINCT epoch FROM metrics ORDER BY id") == [(1,), (2,)]

@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 
 from normbench_cli.errors import NormbenchError
 from normbench_cli.store import Store
+from normbench_cli.store.errors import Taken
 from normbench_cli.store.queries import series
 from normbench_cli.store.schema import Metric, Run
 
@@ -77,3 +78,12 @@ def test_a_run_that_is_running_is_not_reopened(store: Store, enter: Enter) -> No
     with pytest.raises(NormbenchError, match=f"already being resumed by process {os.getpid()}"):
         store.reopen(run_id, None)
     assert kept(store, run_id, "at") == [1]
+
+
+def test_a_run_that_another_process_has_finished_is_not_reopened(store: Store, enter: Enter) -> None:
+    run_id = enter("finished", metrics={"at": 1})
+    with pytest.raises(Taken, match=f"run {run_id} is finished"):
+        store.reopen(run_id, 0)
+    assert (store.find(run_id).status, kept(store, run_id, "at")) == ("finished", [1])
+    store.reopen(run_id, 0, finished=True)
+    assert store.find(run_id).status == "running"

@@ -5,17 +5,22 @@ from __future__ import annotations
 import random
 import shutil
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from normbench_cli.errors import DatabaseError
 from normbench_cli.store import Store
+from normbench_cli.store._repair.salvage import put_in_place
 from normbench_cli.store.check import check_database
 from normbench_cli.store.queries import runs_frame
+from normbench_cli.store.reading import fetch_each
 from normbench_cli.store.repair import Repaired, repair
 from normbench_cli.store.schema import Base
+from normbench_cli.store.sqlite_file import log_of
 from tests import damaging
-from tests.editing import change, query
+from tests.editing import add_checkpoint, change, query
 from tests.store.make_old_database import make_database, run_id
 
 FINISHED = run_id("train", "finished")
@@ -173,3 +178,42 @@ def test_a_file_is_not_replaced_while_a_run_is_at_work(home: Path, monkeypatch: 
     with pytest.raises(DatabaseError, match=f"run {run} is at work; wait for its end"):
         repair()
     assert [path.name for path in home.iterdir() if "backup" in path.name] == []
+
+
+def test_the_folder_of_a_run_that_begins_during_the_check_is_not_an_orphan(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+
+    def read_and_begin(*args: Any) -> Any:
+        found = fetch_each(*args)
+        with Store.open(str(file), sweep=False) as other:
+            begun.append(other.begin({}, "f", {}, argv=[]))
+        add_checkpoint(begun[-1])
+        return found
+
+    monkeypatch.setattr("normbench_cli.store.check.fetch_each", read_and_begin)
+    with Store.open(str(file), sweep=False) as store:
+        assert check_database(store).orphans == []
+    assert begun
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("name", ["rename", "replace"])
+def test_a_replacement_that_is_interrupted_leaves_a_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, links: bool
+) -> None:
+    path, new, aside = (tmp_path / f"{name}.db" for name in ("old", "new", "aside"))
+    path.write_text("damaged")
+    log_of(path).write_text("log")
+    new.write_text("repaired")
+    if not links:
+        monkeypatch.setattr("os.link", Mock(side_effect=PermissionError))
+    with monkeypatch.context() as interrupting:
+        interrupting.setattr(Path, name, Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            put_in_place(new, path, aside)
+    assert path.read_text() == "damaged"
+    aside.unlink()
+    put_in_place(new, path, aside)
+    assert (path.read_text(), aside.read_text(), log_of(path).exists()) == ("repaired", "damaged", False)

@@ -67,7 +67,7 @@ def test_the_next_command_records_a_spool_and_says_so(
     with Store.open(write=write) as store:
         assert store.find(run_id).status == "finished"
         assert store.latest_metrics(run_id) == {"test/accuracy": 0.3}
-    assert lines(caplog) == [f"recorded of run {run_id}, from {path}: 3 values of epochs 1-3 and the status finished"]
+    assert lines(caplog) == [f"recorded 3 values of epochs 1-3 and the status finished of run {run_id} from {path}"]
     assert spools(home) == []
     with Store.open():
         assert rows(home / "normbench.db", COUNTS) == [(3, 3, 1)]

@@ -18,9 +18,13 @@ from normbench_cli.errors import DatabaseError
 from normbench_cli.store import Store, upgrade, versions
 from normbench_cli.store.connection import make_engine
 from normbench_cli.store.location import Location, parse_location
+from normbench_cli.store.repair import repair
 from normbench_cli.store.schema import HEAD, VERSION_TABLE, Base
 from normbench_cli.store.sqlite_file import BUSY_SECONDS
 from tests import migrated
+from tests.editing import change
+from tests.editing import query as ask
+from tests.store.old_databases import make_first
 
 Rows = Callable[[Path, str], list[tuple[Any, ...]]]
 
@@ -125,7 +129,7 @@ def test_an_upgrade_that_loses_rows_is_refused(
     present: Location, file: Path, next_revision: Callable[..., object], rows: Rows
 ) -> None:
     next_revision(then='op.execute("DELETE FROM runs")')
-    with pytest.raises(DatabaseError, match="changed nothing: 1 rows refer to rows that are not there"):
+    with pytest.raises(DatabaseError, match="changed nothing: 1 rows would refer to rows that are not there"):
         upgrade.upgrade(present)
     assert rows(file, "SELECT count(*) FROM runs") == [(1,)]
 
@@ -156,3 +160,11 @@ def test_the_switch_to_a_log_waits_for_a_locked_file_and_for_nothing_else(
     assert connection.execute.call_args_list == [call("PRAGMA journal_mode = WAL")] * attempts
     assert clock.sleep.call_count == attempts - 1
     assert all(0 < wait.args[0] < 1 for wait in clock.sleep.call_args_list)
+
+
+def test_a_reference_to_a_missing_row_does_not_stop_an_upgrade_and_is_repaired_after_it(tmp_path: Path) -> None:
+    path = make_first(tmp_path / "normbench.db")
+    change(path, "UPDATE metrics SET run_id = 'missing' WHERE id = 1")
+    upgrade.upgrade(parse_location(str(path)))
+    assert ask(path, "SELECT parent FROM pragma_foreign_key_check") == [("runs",)]
+    assert repair(str(path)).health.problems == []

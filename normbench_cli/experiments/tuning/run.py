@@ -99,7 +99,7 @@ def begin(request: TuneRequest, store: Store, begun: StartedRuns) -> Tuning:
 
     def open_row() -> str:
         if known:
-            store.reopen(known, 0)
+            store.reopen(known, 0, finished=True)
             return known
         facts = environment(pick_device(request.contenders[0].device))
         return store.begin(request.to_json(), fingerprint, facts, kind=KIND, argv=sys.argv[1:])

@@ -15,7 +15,15 @@ from normbench_cli.store._merge.collisions import BEFORE
 from normbench_cli.store.rows import Row, kept_count
 from normbench_cli.store.thin import THINNED
 
-ENDED = ("running", "killed", "interrupted", "incomplete", "failed", "diverged", "finished")  # least to most final
+BY_FINALITY = (
+    "running",
+    "killed",
+    "interrupted",
+    "incomplete",
+    "failed",
+    "diverged",
+    "finished",
+)  # least to most final
 OWN_RULES = ("id", "tag", "note", "details")  # columns with rules of their own
 Values = tuple[Any, ...]
 
@@ -27,7 +35,7 @@ def text_of(value: Any) -> str:
 def state_of(row: Row) -> tuple[datetime, int, str]:
     """Sort key for the later state: by the last heartbeat, then the more final status, then an arbitrary tie-break."""
     others = {name: value for name, value in row.items() if name not in OWN_RULES}
-    return row["heartbeat_at"], ENDED.index(row["state"]), text_of(others)
+    return row["heartbeat_at"], BY_FINALITY.index(row["state"]), text_of(others)
 
 
 def join_rows(one: Row, other: Row) -> Row:

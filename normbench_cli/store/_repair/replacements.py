@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from normbench_cli.config import GRID_FIELDS
+from normbench_cli.local_time import local_time
 from normbench_cli.store.metric_names import MetricName, unit_of
 from normbench_cli.store.rows import Row, facts_hash
 
@@ -78,7 +79,7 @@ RULES: Mapping[str, Mapping[str, Rule]] = {
         "state": value("killed"),
         "revision": value(""),
         "verdict": value({}),
-        "day": lambda row: row["started_at"].date().isoformat(),
+        "day": lambda row: local_time(row["started_at"]).date().isoformat(),
         "environment_id": value(0),
     },
     "night_values": {"value": value(None), "unit": value(""), "run_id": value(None)},

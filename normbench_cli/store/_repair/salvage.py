@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -89,8 +91,15 @@ def files_of(path: Path) -> Iterator[Path]:
 
 
 def put_in_place(new: Path, path: Path, aside: Path) -> None:
-    """Rename a damaged database and its log, and put a new one in its place."""
+    """Keep a damaged database and its log under another name, and put a new one in its place.
+
+    There is a database at every moment: without one, the next command would start an empty one.
+    """
+    try:
+        os.link(path, aside)
+    except OSError:  # this file system has no hard links
+        shutil.copyfile(path, aside)
     for file in files_of(path):
-        file.rename(aside.with_name(aside.name + file.name.removeprefix(path.name)))
-    for file in files_of(new):
-        file.rename(path.with_name(path.name + file.name.removeprefix(new.name)))
+        if file != path:
+            file.rename(aside.with_name(aside.name + file.name.removeprefix(path.name)))
+    new.replace(path)

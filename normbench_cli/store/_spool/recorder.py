@@ -105,7 +105,10 @@ class Recorder:
                 if not writes:
                     update_heartbeat(session, self.run_id)
         except RefusedRow:
-            self._forget()
+            if len(writes) > len(self._waiting) > 0:
+                self._commit(self._waiting, patience)  # without the new write, which may be the refused one
+            else:
+                self._forget()
             raise
         except (DatabaseError, OSError) as error:
             if isinstance(error, DamagedValue) and not self._waiting:
@@ -115,7 +118,7 @@ class Recorder:
             return False
         self._problem = ""
         if self._waiting:
-            self._say(f"{self._name} can be written again; run {self.run_id} has now {summary(self._waiting)}")
+            self._say(f"{self._name} can be written again; run {self.run_id} now has {summary(self._waiting)}")
             self._forget()
         return True
 

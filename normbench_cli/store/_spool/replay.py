@@ -48,13 +48,13 @@ def replay_one(database: Database, path: Path, patience: float | None) -> Iterat
             write.unless_recorded(session).execute(session)
     if fits and not spool.damaged:
         remove(path)
-        yield f"recorded of run {owner.run}, from {path}: {spool.what}"
+        yield f"recorded {spool.what} of run {owner.run} from {path}"
         return
     aside = path.with_name(path.name + ASIDE)
     with suppress(OSError):
         path.replace(aside)
     if fits:
-        yield f"recorded of run {owner.run}: {spool.what}; {spool.damaged} damaged lines are left in {aside}"
+        yield f"recorded {spool.what} of run {owner.run}; {spool.damaged} damaged lines are left in {aside}"
     else:
         why = "is not in the database" if recorder is None else "was continued by another process"
         yield f"not recorded, because run {owner.run} {why}: {spool.what}; kept in {aside}"

@@ -122,7 +122,7 @@ class Parser:
         sign = None if negated else OPERATOR.match(self.text, self.at)
         if not sign:
             do = "write in or like" if negated else EXAMPLE
-            raise self.place().error(f"after {printable(name)} comes no operator", do)
+            raise self.place().error(f"expected an operator after {printable(name)}", do)
         self.at = sign.end()
         operator = {"==": "=", "!=": "=", "<>": "="}.get(sign[0], sign[0])
         found = Comparison(name, operator, (self.value(VALUE),), place)
@@ -136,7 +136,7 @@ class Parser:
             return quoted
         found = NAME.match(self.text, self.at)
         if not found or found[0].lower() in ("and", "or"):
-            raise place.error("here a setting or metric should be named", EXAMPLE)
+            raise place.error("expected a setting or metric", EXAMPLE)
         check_name(found[0], place)
         self.at = found.end()
         self.skip()
@@ -149,7 +149,7 @@ class Parser:
             return quoted
         found = pattern.match(self.text, self.at)
         if not found or found[0].lower() in ("and", "or"):
-            raise place.error("here a value is missing", "write one; in quotes if it has blanks or parentheses")
+            raise place.error("expected a value", "write one; in quotes if it has blanks or parentheses")
         self.at = found.end()
         self.skip()
         return found[0]
@@ -205,7 +205,7 @@ class Parser:
         """The error for text after the end of a comparison."""
         word = re.split(r"[\s()'\"]", self.rest(), maxsplit=1)[0]
         do = suggest(word[:40].lower(), ["and", "or"]) if word else "join comparisons by and, or; count the parentheses"
-        return self.place().error("here 'and', 'or' or the end should follow", do)
+        return self.place().error("expected 'and', 'or' or the end", do)
 
     def rest(self) -> str:
         return self.text[self.at :]
