@@ -29,6 +29,7 @@ ANYONE = {
     "interrupts",
     "printable",
     "local_time",
+    "durations",
     "version",
     "axes",
     "toml_file",

@@ -11,7 +11,7 @@ from normbench_cli.cli import _nightly_night, _options, nightly_bisect, nightly_
 from normbench_cli.cli._executors import executor_options
 from normbench_cli.cli._help import Command, Group
 from normbench_cli.cli._options import Common, Settings, cli_args, common_options, completion, config_options
-from normbench_cli.cli.reproduce import parse_duration
+from normbench_cli.durations import parse_duration
 from normbench_cli.errors import EXIT_OK, UsageError
 from normbench_cli.experiments.distributed.rank import check_executor
 from normbench_cli.experiments.executors.choice import Choice

@@ -11,7 +11,7 @@ from normbench_cli.cli._options import Common, Settings, common_options, config_
 from normbench_cli.cli._output import print_json
 from normbench_cli.cli._profile_more import MoreOptions, more_options
 from normbench_cli.cli._profile_options import WorkOptions, work_options
-from normbench_cli.cli.reproduce import parse_duration
+from normbench_cli.durations import parse_duration
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.registry.spec import split_list
 

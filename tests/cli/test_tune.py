@@ -85,7 +85,7 @@ def test_without_a_tuning_nothing_was_measured(normbench: RunCommand) -> None:
     ("words", "says"),
     [
         (["--budget", "none"], "--budget none is neither a number of trials nor a time; write 12, 90s or 10min"),
-        (["--budget", "0"], "is neither"),
+        (["--budget", "0"], "--budget 0 is neither"),
         (["--sampler", "tpee"], "did you mean 'tpe'"),
         (["--pruner", "asah"], "did you mean 'asha'"),
         (["--lr", "0.1"], "lr is given and searched"),

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from normbench_cli.axes.experiment import Experiment, make_experiment
 from normbench_cli.axes.values import pieces, read_seeds
 from normbench_cli.config import GRID_FIELDS, REGISTRIES
+from normbench_cli.durations import parse_duration
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.tuning.parameters import specs_in
 from normbench_cli.experiments.tuning.request import MOST_TRIALS, Budget, Pruner, Sampler, TuneRequest
 from normbench_cli.experiments.tuning.space import Space, parse_space
 from normbench_cli.registry.spec import read_value
 
-SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 DECIDED = ("validation", "score_test", "seed", "fold", "note")  # set by the tuning itself
 SEARCH_DEFAULTS: dict[str, Any] = {
     "budget": "12",
@@ -104,8 +102,5 @@ def parse_budget(text: str) -> Budget:
     """``12`` -> trials; ``90s``, ``10min``, ``1.5h`` -> seconds of training steps."""
     if text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_TRIALS:
         return Budget(trials=int(text))
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(s|m|min|h)", text)
-    seconds = float(found[1]) * SECONDS[found[2]] if found else 0.0
-    if not 0 < seconds < math.inf:
-        raise UsageError(f"--budget {text} is neither a number of trials nor a time", "write 12, 90s or 10min")
-    return Budget(seconds=seconds)
+    problem, examples = "neither a number of trials nor a time", "12, 90s or 10min"
+    return Budget(seconds=parse_duration(text, problem=problem, examples=examples))
