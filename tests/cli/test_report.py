@@ -73,6 +73,8 @@ def test_of_repeated_runs_only_the_newest_counts(normbench: RunCommand, enter: C
 
 
 def test_files_are_written_to_the_given_folder(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
+    assert normbench("report", "--format", "", "--out", "elsewhere").code == 0
+    assert not (tmp_path / "elsewhere").exists()
     ended = normbench("report", "--format", "csv,md", "--out", "elsewhere", "-q")
     assert ended.err == ""
     assert sorted(file.name for file in (tmp_path / "elsewhere").iterdir()) == ["report.csv", "report.md"]
