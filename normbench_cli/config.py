@@ -101,7 +101,10 @@ class RunConfig:
     )
     device: str = setting("auto", "device: auto, cpu, cuda, cuda:1, mps, ...", identity=False)
     compile: bool | None = setting(
-        None, "compile the whole model with torch.compile; by default for long trainings", identity=False
+        None,
+        "compile the whole model with torch.compile; by default, long trainings decide by a trial and profiles do not "
+        "compile",
+        identity=False,
     )
     compile_mode: Literal["default", "reduce-overhead"] = setting(
         "default", "mode of torch.compile; reduce-overhead uses CUDA graphs", identity=False
@@ -215,7 +218,10 @@ def with_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
         return dict(values)
     if recipes.is_file(name):  # the values include its settings already, see axes/recipe_file.py
         if not {*FIELDS} - LENGTHS.keys() <= values.keys():
-            raise UsageError(f"recipe {name} is a file, which is read by `train` alone", "name one of `list recipes`")
+            raise UsageError(
+                f"recipe {name} is a file, which only `train`, `tune` and experiment files accept",
+                "name one of `list recipes`",
+            )
         return dict(values)
     base = recipes.find(name).settings_for(values, DEFAULTS) | {"recipe": name}
     if not values.get("recipe"):

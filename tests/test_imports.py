@@ -31,6 +31,7 @@ ANYONE = {
     "printable",
     "local_time",
     "nested",
+    "durations",
     "version",
     "axes",
     "toml_file",

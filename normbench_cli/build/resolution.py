@@ -72,7 +72,7 @@ def resolve(
     """
     check(config)
     for name in meaningless(config):
-        on_event(Notice(f"{name} is {getattr(config, name)}, which means nothing on this device and is left out"))
+        on_event(Notice(f"{name} is {getattr(config, name)}, which has no effect on this device and is ignored"))
     amp = resolved_amp(config)
     if config.folds:
         return with_choices(config, amp=amp, compile=False, channels_last=False)

@@ -18,6 +18,13 @@ EXECUTOR = typer.Option(
     show_default="one after another, in this process",
     rich_help_panel=PANEL,
 )
+EXECUTOR_OF_NIGHT = typer.Option(
+    "--executor",
+    metavar="|".join(EXECUTORS),
+    help="Where to measure, always one cell at a time: on this machine, on a Ray cluster, or as SLURM jobs.",
+    show_default="this machine, each cell in its own process",
+    rich_help_panel=PANEL,
+)
 JOBS = typer.Option(
     "--jobs",
     metavar="N",
@@ -29,7 +36,7 @@ PER_RUN = typer.Option(
     "--per-run",
     metavar="cpus=2,gpus=0.5",
     help=f"Resources of one run: cpus, gpus (0.5: half a GPU), hours (SLURM's time limit, {PerRun().hours:g}).",
-    show_default="cpus=1",
+    show_default="cpus=1; local: the cores divided among the jobs",
     rich_help_panel=PANEL,
 )
 ADDRESS = typer.Option(
@@ -47,7 +54,7 @@ def executor_options(*, jobs: bool = True) -> Callable[[CommandFunction], Comman
     jobs: whether the command runs several cells at a time.
     """
     options = [
-        option("executor", str | None, EXECUTOR, None),
+        option("executor", str | None, EXECUTOR if jobs else EXECUTOR_OF_NIGHT, None),
         *([option("jobs", int | None, JOBS, None)] if jobs else []),
         option("per_run", str | None, PER_RUN, None),
         option("address", str | None, ADDRESS, None),

@@ -19,10 +19,19 @@ EXAMPLES = "\n\nExamples:\n"
 FROM_CONFIG = "the configuration's default"  # as `show_default`: looked up when help is printed
 
 
-class OptionHelp:
-    """Adds defaults to the help of a command's options."""
+class CommandHelp:
+    """The help of a command whose docstring ends in ``Examples:``; they are printed below its options, which show their
+    defaults."""
 
+    help: str | None
     params: list[Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        text, _, examples = (self.help or "").partition(EXAMPLES)
+        # typer keeps the line breaks of the source, which are made for wider terminals than most
+        self.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+        self.epilog = f"Examples:\n{examples}" if examples else None
 
     def get_help_option(self, ctx: Any) -> TyperOption | None:
         option: TyperOption | None = super().get_help_option(ctx)  # type: ignore[misc]
@@ -35,18 +44,11 @@ class OptionHelp:
         super().format_help(ctx, formatter)  # type: ignore[misc]
 
 
-class Command(OptionHelp, TyperCommand):
-    """A command whose docstring ends in ``Examples:``; they are printed below its options."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        text, _, examples = (self.help or "").partition(EXAMPLES)
-        # typer keeps the line breaks of the source, which are made for wider terminals than most
-        self.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
-        self.epilog = f"Examples:\n{examples}" if examples else None
+class Command(CommandHelp, TyperCommand):
+    """A command."""
 
 
-class Group(OptionHelp, TyperGroup):
+class Group(CommandHelp, TyperGroup):
     """A command that also has sub-commands."""
 
 

@@ -69,7 +69,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT,...",
-        help="Files to write: md, latex, html, csv, json, parquet.",
+        help="Files to write: md, latex, html, csv, json, parquet. '' writes none.",
         show_default="md; none with --json",
         rich_help_panel=FILES_PANEL,
     ),

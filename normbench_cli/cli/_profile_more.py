@@ -25,7 +25,7 @@ class MoreOptions:
     compare: str = ""
 
     def check(self, *, sweep: str, others: Mapping[str, object]) -> None:
-        """Reject contradictory options.  others: those that --solver does not use, with their values."""
+        """Reject contradictory options.  others: those that --solver does not use, with whether they are given."""
         unused = {**others, "--sweep": sweep, "--trace": self.trace, "--compare": self.compare}
         if self.solver and (given := [name for name, value in unused.items() if value]):
             raise UsageError(f"--solver measures no layers and models: {given[0]} has no meaning", f"omit {given[0]}")

@@ -27,7 +27,7 @@ class WorkOptions:
     force: bool = False
     allow: list[str] = field(default_factory=list)
     sweep: str = ""
-    form: str = ""
+    form: str | None = None
     out: Path = _options.REPORTS
 
     def check(self, *, only: str | None, names_shapes: bool, settings: dict[str, object]) -> None:
@@ -39,7 +39,7 @@ class WorkOptions:
         if self.from_run and only not in (None, "layers"):
             raise UsageError(f"--from-run gives layers their values, and --only is {only}", "drop one of them")
         if self.from_run and (own := [name for name in ("model", "data", "act", "batch_size") if name in settings]):
-            raise UsageError(f"--from-run says {' and '.join(own)}", "drop what the run says itself")
+            raise UsageError(f"--from-run already sets {' and '.join(own)}", "drop these options")
         if self.layer and not self.from_run:
             raise UsageError("--layer names a layer of a run", "give --from-run RUN")
         if self.form and not self.sweep:
@@ -48,7 +48,7 @@ class WorkOptions:
             )
 
 
-def words(flag: str, metavar: str | None, sentence: str, panel: str) -> Any:
+def declared_option(flag: str, metavar: str | None, sentence: str, panel: str) -> Any:
     return typer.Option(flag, metavar=metavar, help=sentence, rich_help_panel=panel)
 
 
@@ -56,7 +56,7 @@ OPTIONS = [
     option(
         "start",
         str,
-        words(
+        declared_option(
             "--start", "warm,cold", "How solvers start: warm (from the previous batch) or cold (from scratch).", LAYERS
         ),
         "warm",
@@ -64,7 +64,7 @@ OPTIONS = [
     option(
         "step",
         str,
-        words(
+        declared_option(
             "--step",
             "train,eval",
             "Steps to time: train (forward, backward, optimizer), eval (forward without gradients).",
@@ -75,21 +75,28 @@ OPTIONS = [
     option(
         "from_run",
         str,
-        words("--from-run", "RUN[@BATCH]", "Time layers on the inputs that the norms of a trained network see.", FROM),
+        declared_option(
+            "--from-run", "RUN[@BATCH]", "Time layers on the inputs that the norms of a trained network see.", FROM
+        ),
         "",
     ),
     option(
         "layer",
         str,
-        words("--layer", "NAME", "Use this layer's inputs for its shape instead of the first layer's.", FROM),
+        declared_option("--layer", "NAME", "Use this layer's inputs for its shape instead of the first layer's.", FROM),
         "",
     ),
-    option("force", bool, words("--force", None, "Use the data set even if it differs from the run's.", FROM), False),
-    option("allow", list[str] | None, words("--allow", "PACKAGE", ALLOW, FROM), None),
+    option(
+        "force",
+        bool,
+        declared_option("--force", None, "Use the data set even if it differs from the run's.", FROM),
+        False,
+    ),
+    option("allow", list[str] | None, declared_option("--allow", "PACKAGE", ALLOW, FROM), None),
     option(
         "sweep",
         str,
-        words(
+        declared_option(
             "--sweep",
             "NAME=A/B/C",
             "Repeat the comparison over batch-size, width or size: batch-size=8/16/.../512.",
@@ -99,11 +106,13 @@ OPTIONS = [
     ),
     option(
         "form",
-        str,
-        words("--format", "FORMAT,...", "Files to write for --sweep or --solver, with plots: md, html, ...", FILES),
-        "",
+        str | None,
+        declared_option(
+            "--format", "FORMAT,...", "Files to write for --sweep or --solver, with plots: md, html, ...", FILES
+        ),
+        None,
     ),
-    option("out", Path, words("--out", "FOLDER", "Output folder.", FILES), _options.REPORTS),
+    option("out", Path, declared_option("--out", "FOLDER", "Output folder.", FILES), _options.REPORTS),
 ]
 
 

@@ -37,7 +37,7 @@ class Asked(NamedTuple):
 def profile_solver(settings: Mapping[str, Any], asked: Asked, work: WorkOptions, common: Common) -> int:
     """work: the files to write, by default as for a report; a run whose activations are the data."""
     paths.set_plot_cache()
-    formats = files.parse_formats(work.form or ("" if common.json else "md"))
+    formats = files.parse_formats(work.form if work.form is not None else "" if common.json else "md")
     with interrupts.raised(), Store.open(common.db) as store:
         plan = make_plan(settings, asked, work, store)
         with profile_progress(plan.places, quiet=common.quiet) as shown:

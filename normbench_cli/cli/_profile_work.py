@@ -55,7 +55,7 @@ def plan_work(
 ) -> ProfilePlan | SweepPlan:
     """usual: the default shapes of layers.  options: of `plan_profile`."""
     work.check(only=only, names_shapes=bool(named), settings=settings)
-    files.parse_formats(work.form)
+    files.parse_formats(work.form or "")
     options |= {"steps": work.step.split(","), "starts": work.start.split(",")}
     if work.from_run:
         return plan_from_run(work, norms, settings, db, **options)
@@ -102,7 +102,7 @@ def print_outcome(plan: ProfilePlan | SweepPlan, outcome: dict[str, Any], precis
 
 def write_files(work: WorkOptions, outcome: dict[str, Any], *, quiet: bool) -> None:
     """Write the tables and plots of a sweep, if formats are given."""
-    formats = files.parse_formats(work.form)
+    formats = files.parse_formats(work.form or "")
     if not formats:
         return
     paths.set_plot_cache()

@@ -36,7 +36,7 @@ def run(request: TuneRequest, form: str | None, out: Path, common: Common) -> in
     return EXIT_INCOMPLETE if made.failed else EXIT_OK
 
 
-def go_on(tuning: str, form: str | None, out: Path, common: Common) -> int:
+def resume(tuning: str, form: str | None, out: Path, common: Common) -> int:
     """Run what is left of a recorded tuning."""
     return run(recorded_request(tuning, common.db), form, out, common)
 

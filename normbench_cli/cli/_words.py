@@ -10,6 +10,7 @@ from normbench_cli.errors import UsageError
 
 COMPLETION = "_NORMBENCH_COMPLETE"  # set by a shell for completion, together with what was typed
 TYPED = ({"COMP_WORDS", "COMP_CWORD"}, {"_TYPER_COMPLETE_ARGS"})
+MAY_BE_EMPTY = ("--note", "--format")  # no note; no files
 LONGEST = 255  # bytes of a file name on every system in use; no component name is longer
 REMOVE_BY_EMPTY = (["runs", "tag"], ["runs", "note"])  # commands in which an empty argument removes a label
 SEPARATORS = re.compile("[/\\\\,=:+]")
@@ -22,14 +23,14 @@ def ignore_stray_completion() -> None:
         del os.environ[COMPLETION]
 
 
-def check_words(words: Sequence[str]) -> None:
+def check_arguments(words: Sequence[str]) -> None:
     """Reject an argument that is not UTF-8, contains too long a name, or is empty, as an unset shell variable leaves
     it."""
     for word, previous in zip(words, ("", *words), strict=False):
         if not is_utf8(word):
             raise UsageError(f"the argument {word!r} is not in UTF-8", "write it in UTF-8")
         option = previous if not word else word.removesuffix("=") if re.fullmatch("--[a-z-]+=", word) else ""
-        if (option or not word) and option != "--note" and not removes_label(words, option):
+        if (option or not word) and option not in MAY_BE_EMPTY and not removes_label(words, option):
             name = option if option.startswith("-") else "an argument"
             raise UsageError(f"{name} is empty", "give it a value, or leave it out")
         longest = max(SEPARATORS.split(word), key=len)

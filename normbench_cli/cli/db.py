@@ -26,18 +26,18 @@ def upgrade(common: Common) -> int:
       normbench db upgrade
       normbench db upgrade --db results.db
     """
-    place = store.location.parse_location(paths.database(common.db))
+    location = store.location.parse_location(paths.database(common.db))
     with interrupts.raised():
-        before, backup = store.upgrade.upgrade(place)
+        before, backup = store.upgrade.upgrade(location)
     if common.json:
-        print_json({"database": place.shown, "from": before, "to": store.schema.HEAD, "backup": backup})
+        print_json({"database": location.shown, "from": before, "to": store.schema.HEAD, "backup": backup})
     elif before is None:
-        echo(f"made {place.shown} (schema {store.schema.HEAD})")
+        echo(f"made {location.shown} (schema {store.schema.HEAD})")
     elif before == store.schema.HEAD:
-        echo(f"{place.shown} is up to date (schema {store.schema.HEAD})")
+        echo(f"{location.shown} is up to date (schema {store.schema.HEAD})")
     else:
         saved = f"; backup: {backup}" if backup else ""
-        echo(f"upgraded {place.shown} from schema {before} to {store.schema.HEAD}{saved}")
+        echo(f"upgraded {location.shown} from schema {before} to {store.schema.HEAD}{saved}")
     return EXIT_OK
 
 
@@ -56,11 +56,11 @@ def backup(
       normbench db backup
       normbench db backup results-before.db
     """
-    place = store.location.parse_location(paths.database(common.db))
+    location = store.location.parse_location(paths.database(common.db))
     with interrupts.raised():
-        made = store.backup.backup(place, dest)
+        made = store.backup.backup(location, dest)
     if common.json:
-        print_json({"database": place.shown, "backup": made})
+        print_json({"database": location.shown, "backup": made})
     else:
         echo(str(made))
     return EXIT_OK
@@ -75,10 +75,10 @@ def path(common: Common) -> int:
       normbench db path
       sqlite3 "$(normbench db path)" "SELECT id, norm FROM runs"
     """
-    place = store.location.parse_location(paths.database(common.db))
-    shown = str(place.path or place.shown)
+    location = store.location.parse_location(paths.database(common.db))
+    shown = str(location.path or location.shown)
     if common.json:
-        print_json({"database": shown, "exists": place.path.exists() if place.path else None})
+        print_json({"database": shown, "exists": location.path.exists() if location.path else None})
     else:
         echo(shown)
     return EXIT_OK

@@ -17,7 +17,7 @@ from normbench_cli.cli import eval as eval_
 from normbench_cli.cli import list as list_
 from normbench_cli.cli._help import Command
 from normbench_cli.cli._output import echo
-from normbench_cli.cli._words import check_words, ignore_stray_completion
+from normbench_cli.cli._words import check_arguments, ignore_stray_completion
 from normbench_cli.disk import disk_full, full_disk_in
 from normbench_cli.errors import EXIT_ERROR, EXIT_INTERRUPTED, NormbenchError
 from normbench_cli.version import __version__
@@ -67,7 +67,7 @@ def main() -> NoReturn:
     interrupts.quit_at_once()
     gc.set_threshold(10_000)  # objects created by imports are long-lived: passes over them cost 20 % of start-up
     try:
-        check_words(sys.argv[1:])
+        check_arguments(sys.argv[1:])
         ignore_stray_completion()
         code = app(standalone_mode=False)
         sys.stdout.flush()  # the output may be full or closed

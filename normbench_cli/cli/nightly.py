@@ -11,20 +11,17 @@ from normbench_cli.cli import _nightly_night, _options, nightly_bisect, nightly_
 from normbench_cli.cli._executors import executor_options
 from normbench_cli.cli._help import Command, Group
 from normbench_cli.cli._options import Common, Settings, cli_args, common_options, completion, config_options
-from normbench_cli.cli.reproduce import parse_duration
+from normbench_cli.durations import parse_duration
 from normbench_cli.errors import EXIT_OK, UsageError
 from normbench_cli.experiments.distributed.rank import check_executor
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.registry.trust import allow_packages
 
-app = typer.Typer(cls=Group, help="Measure a suite every night and find regressions.", invoke_without_command=True)
+app = typer.Typer(cls=Group, invoke_without_command=True)
 HOW_LONG, WHAT = "Duration", "What to measure"
-EXAMPLES = (
-    "Examples:\n  normbench nightly --suite canary --budget 4h\n  normbench nightly --suite mine.toml --out pages"
-)
 
 
-@app.callback(epilog=EXAMPLES)
+@app.callback()
 @config_options({"Device and speed": ("nproc", "sync_norm")})
 @executor_options(jobs=False)
 @common_options
@@ -64,6 +61,10 @@ def night(
 
     A value outside its band is measured again at once; only confirmed changes are regressions (exit code 3).  The
     verdict is one line on stdout, with --quiet only if something is wrong.
+
+    Examples:
+      normbench nightly --suite canary --budget 4h
+      normbench nightly --suite mine.toml --out pages
     """
     if context.invoked_subcommand is not None:
         refuse_options(context)
@@ -85,7 +86,9 @@ def refuse_options(context: typer.Context) -> None:
     for option in context.command.params:
         source = context.get_parameter_source(option.name or "")
         if source is not None and source.name == "COMMANDLINE":
-            raise UsageError(f"{option.opts[0]} stands before {sub}", f"write it after `normbench nightly {sub}`")
+            raise UsageError(
+                f"{option.opts[0]} comes before the sub-command {sub}", f"write it after `normbench nightly {sub}`"
+            )
 
 
 app.command("bisect", cls=Command)(nightly_bisect.bisect)

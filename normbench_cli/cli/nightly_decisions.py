@@ -52,12 +52,14 @@ def accept(
     """Accept the current level of measurements as their new baseline; earlier nights no longer count.
 
     Examples:
-      normbench nightly accept "train/mlp/popnorm test/accuracy" --reason "new default"
+      normbench nightly accept "mlp/popnorm test/accuracy" --reason "new default"
       normbench nightly accept --all --reason "torch 2.13"
     """
     if listed:
         return list_decisions("accept", suite, common)
-    if everything == bool(measurements):
+    if everything and measurements:
+        raise UsageError("measurements are named and --all is given", "drop one of them")
+    if not everything and not measurements:
         raise UsageError("no measurement is named", "name measurements, or give --all")
     use_case = nightly.accept_and_mute
     with store.Store.open(common.db, create=False) as opened:
@@ -103,7 +105,7 @@ def mute(
     """Mute measurements until a day: they are still measured and shown, but do not affect the verdict.
 
     Examples:
-      normbench nightly mute "profile/layers/*" --until 14d --reason "driver update"
+      normbench nightly mute "layers/*" --until 14d --reason "driver update"
       normbench nightly mute --list
     """
     if listed:

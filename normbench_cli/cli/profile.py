@@ -11,7 +11,7 @@ from normbench_cli.cli._options import Common, Settings, common_options, config_
 from normbench_cli.cli._output import print_json
 from normbench_cli.cli._profile_more import MoreOptions, more_options
 from normbench_cli.cli._profile_options import WorkOptions, work_options
-from normbench_cli.cli.reproduce import parse_duration
+from normbench_cli.durations import parse_duration
 from normbench_cli.errors import EXIT_INCOMPLETE, EXIT_NOTHING_MEASURED, EXIT_OK, NormbenchError, UsageError
 from normbench_cli.experiments.profiling.shapes import SHAPES
 from normbench_cli.registry.spec import split_list
@@ -23,6 +23,7 @@ PANELS = {
         *("device", "amp", "tf32", "compile", "compile_mode", "channels_last", "cudnn_benchmark", "deterministic"),
     ),
 }
+DTYPE, CALL, PASS, PRECISION = "float32", "layer", "both", "5%"
 WHAT, LAYERS, HOW_LONG = "What to measure", "Layers", "Duration"
 
 
@@ -78,7 +79,7 @@ def profile(
             help="Data types: float32, float64, bfloat16, float16.",
             rich_help_panel=LAYERS,
         ),
-    ] = "float32",
+    ] = DTYPE,
     memory_format: Annotated[
         str | None,
         typer.Option(
@@ -98,7 +99,7 @@ def profile(
             "compiled (in torch.compile), reduce-overhead (with CUDA graphs).",
             rich_help_panel=LAYERS,
         ),
-    ] = "layer",
+    ] = CALL,
     timed: Annotated[
         str,
         typer.Option(
@@ -107,7 +108,7 @@ def profile(
             help="Passes to time: both (forward and backward), forward, backward, eval.",
             rich_help_panel=LAYERS,
         ),
-    ] = "both",
+    ] = PASS,
     memory: Annotated[
         bool,
         typer.Option("--memory/--no-memory", help="Measure peak memory.", rich_help_panel=LAYERS),
@@ -130,7 +131,7 @@ def profile(
             help="Add rounds until the interval of every ratio to batchnorm is this narrow.",
             rich_help_panel=HOW_LONG,
         ),
-    ] = "5%",
+    ] = PRECISION,
     budget: Annotated[
         str,
         typer.Option(
@@ -156,8 +157,20 @@ def profile(
     """
     from normbench_cli.cli import _profile_followups, _profile_solver, _profile_work
 
-    layers = {"--preset": preset, "--shapes-of": model_shapes, "--only": only, "--norm": settings.get("norm")}
-    more.check(sweep=work.sweep, others=layers)
+    unused = {
+        "--preset": preset,
+        "--shapes-of": model_shapes,
+        "--only": only,
+        "--norm": settings.get("norm"),
+        "--dtype": dtype != DTYPE,
+        "--memory-format": memory_format,
+        "--call": call != CALL,
+        "--pass": timed != PASS,
+        "--step": work.step != WorkOptions.step,
+        "--start": work.start != WorkOptions.start,
+        "--precision": precision != PRECISION,
+    }
+    more.check(sweep=work.sweep, others=unused)
     if more.solver:
         asked = _profile_solver.Asked(more.phi, list(map(parse_shape, shape or [])), rounds, parse_duration(budget))
         return _profile_solver.profile_solver(settings, asked, work, common)
@@ -202,9 +215,7 @@ def parse_shape(text: str) -> tuple[int, ...]:
     return tuple(int(piece) for piece in pieces)
 
 
-def parse_fraction(text: str | None) -> float | None:
-    if text is None:
-        return None
+def parse_fraction(text: str) -> float:
     try:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:

@@ -10,6 +10,7 @@ from normbench_cli import suites as catalog
 from normbench_cli.cli import _options
 from normbench_cli.cli._executors import executor_options
 from normbench_cli.cli._options import Common, Settings, common_options, completion, config_options
+from normbench_cli.durations import parse_duration
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.distributed.rank import check_executor
 from normbench_cli.experiments.executors.choice import Choice
@@ -17,7 +18,6 @@ from normbench_cli.registry.trust import allow_packages
 from normbench_cli.seeds import parse_seeds
 
 RUNS = "Runs"
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 @config_options({"Device and speed": ("nproc", "sync_norm")})
@@ -88,7 +88,7 @@ def reproduce(
     allow_packages(allow or [])
     name = catalog.scale_name(scale)
     if budget is not None and name != "short":
-        raise UsageError(f"--budget sizes --scale short, and the scale is {name}", "drop --budget")
+        raise UsageError(f"--budget applies only to --scale short, and the scale is {name}", "drop --budget")
     seconds = parse_duration(budget or "1h")
     chosen = catalog.Scale(name, seeds=tuple(parse_seeds(seeds or [])), settings=tuple(settings.items()))
     check_executor([settings.get("nproc", 1)], choice.executor if choice else None)
@@ -98,14 +98,3 @@ def reproduce(
     if dry_run:
         return _reproduction.dry_run(found, chosen, seconds, common)
     return _reproduction.run(found, chosen, seconds, form, out, choice, common, no_run=no_run)
-
-
-def parse_duration(text: str) -> float:
-    """``90s``, ``30m``, ``1.5h`` -> seconds."""
-    try:
-        seconds = float(text[:-1]) * SECONDS[text[-1]]
-    except (ValueError, KeyError, IndexError):
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise UsageError(f"--budget {text} is not a time", "write 90s, 30m or 2h")
-    return seconds

@@ -138,7 +138,7 @@ def tell_of_rest(kept: Iterable[str], common: Common) -> None:
 
 def confirmed(runs: Mapping[str, Run | None], ask: bool) -> bool:
     if not ask or not sys.stdin.isatty():
-        raise UsageError("removing runs needs a confirmation, and the input is not a terminal", "confirm with --yes")
+        raise UsageError("removing runs needs a confirmation, which cannot be asked for here", "confirm with --yes")
     for run_id, run in runs.items():
         settings = " ".join(str(getattr(run, name)) for name in GRID_FIELDS)
         hint(f"{run_id}  {settings} seed {run.seed}  {run.status}" if run else f"{run_id}  damaged")

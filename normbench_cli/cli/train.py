@@ -110,11 +110,11 @@ def train(
       normbench train --norm popnorm,batchnorm --lr log:0.01..1/7 --dry-run
     """
     allow_packages(allow or [])
-    place = launched_rank(next(iter(settings.get("nproc", [])), None))
+    rank = launched_rank(next(iter(settings.get("nproc", [])), None))
     if resume is not None:
         others = [experiment] if experiment else []
         others += [f"--{name.replace('_', '-')}" for name in settings]
-        others += [f"--set {pair}" for pair in set_ or []] + ["--dry-run"] * dry_run
+        others += [f"--set {pair}" for pair in set_ or []] + ["--dry-run"] * dry_run + ["--rerun"] * rerun
         others += [f"--executor {choice.executor}"] if choice else []
         others += [f"--zip {names}" for names in zip_ or []] + [f"--save {save}"] * bool(save)
         if others:
@@ -122,29 +122,29 @@ def train(
                 f"--resume continues a run with the run's own configuration, but {others[0]} is given",
                 "drop the file" if others[0] == experiment else "drop that option",
             )
-        return in_first(place, partial(resume_run, resume, common, force=force))
+        return on_rank_zero(rank, partial(resume_run, resume, common, force=force))
     if force:
         raise UsageError("--force is for --resume", "name the run to continue by --resume, or drop --force")
-    started = {"nproc": place.size} if place else {}
+    started = {"nproc": rank.size} if rank else {}
     asked = make_experiment(assigned(set_ or []) | settings | started, zip_ or ())
     if experiment is not None:
         asked = read_experiment(experiment).overridden(asked)
     configs = asked.configs()
     check_executor((config.nproc for config in configs), choice.executor if choice else None)
     if save is not None:
-        return in_first(place, partial(save_as, asked, len(configs), save, common))
+        return on_rank_zero(rank, partial(save_as, asked, len(configs), save, common))
     if dry_run:
-        return in_first(place, partial(estimate, configs, asked.axes, common))
-    return in_first(place, partial(train_grid, configs, asked.axes, choice, common, rerun=rerun))
+        return on_rank_zero(rank, partial(estimate, configs, asked.axes, common))
+    return on_rank_zero(rank, partial(train_grid, configs, asked.axes, choice, common, rerun=rerun))
 
 
-def in_first(place: Rank | None, work: Callable[[], int]) -> int:
-    """Do the work in this process or, under torchrun, in the first process while the others train along."""
-    if place is None:
+def on_rank_zero(rank: Rank | None, work: Callable[[], int]) -> int:
+    """Run `work` here or, under torchrun, on rank 0 while the other ranks join the training."""
+    if rank is None:
         return work()
     from normbench_cli.experiments.distributed.rank_zero import joined
 
-    with joined(place) as is_first:
+    with joined(rank) as is_first:
         return work() if is_first else EXIT_OK
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from normbench_cli import cli
 from normbench_cli.axes.assignments import read_assignments
 from normbench_cli.cli import _options
 from normbench_cli.cli._options import Common, Settings, common_options, config_options
 from normbench_cli.config import GRID_FIELDS
 from normbench_cli.errors import UsageError
-from normbench_cli.experiments.tuning.parsing import make_request
+from normbench_cli.experiments.tuning.parsing import SEARCH_DEFAULTS, changed_search, make_request
 from normbench_cli.experiments.tuning.request import PRUNERS, SAMPLERS
 from normbench_cli.experiments.tuning.space import USUAL
 from normbench_cli.registry.trust import allow_packages
@@ -62,20 +61,20 @@ def tune(
             help="Budget of each contender: a number of trials, or training time such as 10min.",
             rich_help_panel=SEARCH,
         ),
-    ] = "12",
+    ] = SEARCH_DEFAULTS["budget"],
     sampler: Annotated[
         str, typer.Option("--sampler", help=f"Sampler: {', '.join(SAMPLERS)}.", rich_help_panel=SEARCH)
-    ] = "quasi-random",
+    ] = SEARCH_DEFAULTS["sampler"],
     pruner: Annotated[
         str,
         typer.Option(
             "--pruner", help=f"Pruner that stops bad trials early: {', '.join(PRUNERS)}.", rich_help_panel=SEARCH
         ),
-    ] = "none",
+    ] = SEARCH_DEFAULTS["pruner"],
     metric: Annotated[
         str,
         typer.Option("--metric", "-m", help="Validation metric that selects the best trial.", rich_help_panel=SEARCH),
-    ] = "validation/accuracy",
+    ] = SEARCH_DEFAULTS["metric"],
     validation: Annotated[
         float,
         typer.Option(
@@ -83,8 +82,10 @@ def tune(
             help="Fraction of the training set held out for validation, if the data set has no validation split.",
             rich_help_panel=SEARCH,
         ),
-    ] = 0.2,
-    trial_seed: Annotated[int, typer.Option("--trial-seed", help="Seed of all trials.", rich_help_panel=SEARCH)] = 1000,
+    ] = SEARCH_DEFAULTS["validation"],
+    trial_seed: Annotated[
+        int, typer.Option("--trial-seed", help="Seed of all trials.", rich_help_panel=SEARCH)
+    ] = SEARCH_DEFAULTS["trial_seed"],
     seeds: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,7 +93,7 @@ def tune(
             "--seed",
             metavar="SEEDS",
             help="Seeds of the final runs: 3, 0-9 or 1,5,7.",
-            show_default="0-4",
+            show_default=SEARCH_DEFAULTS["seeds"],
             rich_help_panel=FINAL,
         ),
     ] = None,
@@ -118,23 +119,25 @@ def tune(
       normbench tune --report --format md,html
     """
     allow_packages(allow or [])
-    given = [f"--{name.replace('_', '-')}" for name in settings] + ["--set"] * bool(set_) + ["--over"] * bool(over)
+    search: dict[str, Any] = {
+        "budget": budget,
+        "sampler": sampler,
+        "pruner": pruner,
+        "metric": metric,
+        "validation": validation,
+        "trial_seed": trial_seed,
+        "seeds": seeds or SEARCH_DEFAULTS["seeds"],
+    }
+    given = [f"--{name.replace('_', '-')}" for name in (*settings, *changed_search(search))]
+    given += ["--set"] * bool(set_) + ["--over"] * bool(over)
     if (tuning is not None or report) and given:
         raise UsageError(f"{given[0]} describes a new tuning, and a recorded one is named", "drop one of them")
+    from normbench_cli.cli import _tuning
+
     if report:
-        return cli._tuning.report(tuning or "", form, out, common)
+        return _tuning.report(tuning or "", form, out, common)
     if tuning is not None:
-        return cli._tuning.go_on(tuning, form, out, common)
-    request = make_request(
-        settings | dict(read_assignments("--set", set_ or [])),
-        over=over or (),
-        budget=budget,
-        sampler=sampler,
-        pruner=pruner,
-        metric=metric,
-        validation=validation,
-        trial_seed=trial_seed,
-        seeds=seeds or "0-4",
-        allow=allow or (),
-    )
-    return cli._tuning.run(request, form, out, common)
+        return _tuning.resume(tuning, form, out, common)
+    described = settings | dict(read_assignments("--set", set_ or []))
+    request = make_request(described, over=over or (), **search, allow=allow or ())
+    return _tuning.run(request, form, out, common)

@@ -9,7 +9,7 @@ from normbench_cli.errors import UsageError
 from normbench_cli.experiments.events import Callback, ignore
 from normbench_cli.experiments.recorded import Packages
 from normbench_cli.experiments.tuning import run
-from normbench_cli.experiments.tuning.parsing import make_request
+from normbench_cli.experiments.tuning.parsing import SEARCH_DEFAULTS, changed_search, make_request
 
 
 def tune(
@@ -21,13 +21,13 @@ def tune(
     data: str | Iterable[str] | None = None,
     objective: str | Iterable[str] | None = None,
     over: str | Iterable[str] | Mapping[str, str] = (),
-    budget: int | str = 12,
-    sampler: str = "quasi-random",
-    pruner: str = "none",
-    metric: str = "validation/accuracy",
-    validation: float = 0.2,
-    trial_seed: int = 1000,
-    seeds: int | str | Iterable[int] = "0-4",
+    budget: int | str = SEARCH_DEFAULTS["budget"],
+    sampler: str = SEARCH_DEFAULTS["sampler"],
+    pruner: str = SEARCH_DEFAULTS["pruner"],
+    metric: str = SEARCH_DEFAULTS["metric"],
+    validation: float = SEARCH_DEFAULTS["validation"],
+    trial_seed: int = SEARCH_DEFAULTS["trial_seed"],
+    seeds: int | str | Iterable[int] = SEARCH_DEFAULTS["seeds"],
     db: str | None = None,
     allow: Packages = (),
     on_event: Callback = ignore,
@@ -48,22 +48,17 @@ def tune(
     """
     axes = {"norm": norm, "act": act, "model": model, "data": data, "objective": objective}
     given = {name: value for name, value in {**axes, **settings}.items() if value is not None}
+    search: dict[str, Any] = {
+        "budget": budget,
+        "sampler": sampler,
+        "pruner": pruner,
+        "metric": metric,
+        "validation": validation,
+        "trial_seed": trial_seed,
+        "seeds": seeds,
+    }
     if tuning is not None:
-        if given or over:
-            raise UsageError(
-                f"{next(iter(given), 'over')} describes a new tuning, and a recorded one is named", "drop one"
-            )
+        if described := [*given, *changed_search(search), *["over"] * bool(over)]:
+            raise UsageError(f"{described[0]} describes a new tuning, and a recorded one is named", "drop one")
         return run.tune(run.recorded_request(tuning, db, allow), db, on_event)
-    request = make_request(
-        given,
-        over=over,
-        budget=budget,
-        sampler=sampler,
-        pruner=pruner,
-        metric=metric,
-        validation=validation,
-        trial_seed=trial_seed,
-        seeds=seeds,
-        allow=allow,
-    )
-    return run.tune(request, db, on_event)
+    return run.tune(make_request(given, over=over, **search, allow=allow), db, on_event)

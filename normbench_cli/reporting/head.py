@@ -58,4 +58,4 @@ def described_versions(facts: Iterable[dict[str, object]]) -> str:
         found[
             f"normbench {one.get('normbench', '?')} {str(one.get('git_sha', ''))[:9]}".strip() + f", torch {torch}"
         ] = None
-    return "; ".join(sorted(found))
+    return "; ".join(sorted(found)) or "none"

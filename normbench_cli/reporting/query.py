@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from normbench_cli.errors import EXIT_NOTHING_MEASURED, NormbenchError, UsageError
+from normbench_cli.registry.spec import suggest
+
+KINDS = ("train", "profile")  # of runs that can be reported; each is the command that makes them
 
 
 class NothingMeasured(NormbenchError):
@@ -44,9 +47,17 @@ class ReportQuery:
     details: bool = False
     target: str = ""
 
+    def __post_init__(self) -> None:
+        check_kind(self.kind)
+
     @property
     def tests(self) -> bool:
         return bool(self.baseline or self.across) if self.test is None else self.test
+
+
+def check_kind(kind: str) -> None:
+    if kind not in KINDS:
+        raise UsageError(f"--kind {kind} is not a kind of runs to report", suggest(kind, list(KINDS)))
 
 
 @dataclass(frozen=True)

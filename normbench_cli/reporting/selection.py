@@ -79,7 +79,7 @@ def select_runs(store: Store, query: ReportQuery) -> Selection:
         if query.where or query.tag:
             do = "loosen --where or --tag; see `normbench runs list`"
             raise NothingMeasured(f"no run of kind '{query.kind}' matches", do)
-        raise NothingMeasured(f"no run of kind '{query.kind}' is recorded", "`normbench train` makes some")
+        raise NothingMeasured(f"no run of kind '{query.kind}' is recorded", f"`normbench {query.kind}` makes some")
     runs = tables.one_per_fingerprint(runs)
     details = details_of(store, runs["id"].tolist())
     runs = disambiguate_data(details, runs)

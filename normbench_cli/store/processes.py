@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import time
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypedDict
@@ -35,9 +36,9 @@ def this_process() -> Process:
 def start_of(process: psutil.Process) -> float:
     """The start time of a process in seconds, on Linux since boot, because the reported time of day changes whenever
     the clock is set, as when a suspended machine wakes up."""
-    import psutil
-
-    booted = psutil.boot_time() if psutil.LINUX else 0.0  # must come first: older psutils compute create_time from it
+    booted = (
+        boot_time() if sys.platform.startswith("linux") else 0.0
+    )  # must come first: older psutils compute create_time from it
     return float(process.create_time() - booted)
 
 
@@ -50,9 +51,14 @@ def is_gone(run: AnyRow | Run, moment: datetime, grace: timedelta = GRACE, up: t
 
 
 def since_boot() -> timedelta:
+    return timedelta(seconds=time.time() - boot_time())
+
+
+def boot_time() -> float:
+    """When this machine was booted, in seconds since 1970."""
     import psutil
 
-    return timedelta(seconds=time.time() - psutil.boot_time())
+    return float(psutil.boot_time())
 
 
 def is_alive(pid: int, started: float) -> bool:

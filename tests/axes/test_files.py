@@ -168,7 +168,9 @@ def test_the_files_of_the_page_are_read_and_its_order_is_the_one_of_the_cells() 
 
 
 def test_a_recipe_file_is_not_silently_ignored_where_it_is_not_read() -> None:
-    with pytest.raises(UsageError, match=r"recipe mine\.toml is a file, which is read by `train` alone"):
+    with pytest.raises(
+        UsageError, match=r"recipe mine\.toml is a file, which only `train`, `tune` and experiment files accept"
+    ):
         make_config({"recipe": "mine.toml"})
 
 

@@ -111,7 +111,10 @@ def test_while_another_process_measures_one_line_says_who(night: Night) -> None:
         (["--suite", "canray"], "did you mean 'canary'"),
         (["--suite", "missing.toml"], "missing.toml cannot be read"),
         (["--budget", "soon"], "--budget soon is not a time"),
-        (["--budget", "4h", "accept", "x"], "--budget stands before accept"),
+        (
+            ["--budget", "4h", "accept", "x"],
+            "--budget comes before the sub-command accept; write it after `normbench nightly accept`",
+        ),
     ],
 )
 def test_a_slip_is_one_line(normbench: RunCommand, home: Path, words: list[str], message: str) -> None:
@@ -126,4 +129,6 @@ def test_a_slip_is_one_line(normbench: RunCommand, home: Path, words: list[str],
 def test_help_names_the_built_in_suite_and_has_two_examples(normbench: RunCommand) -> None:
     shown = normbench("nightly", "--help").out
     assert "canary" in shown
+    assert "only confirmed changes are regressions (exit code 3)" in " ".join(shown.split())
+    assert "one cell at a time" in " ".join(shown.replace("│", " ").split())
     assert shown.count(" normbench nightly") == 2 + shown.count("Usage: normbench nightly")

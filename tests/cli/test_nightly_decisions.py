@@ -102,7 +102,7 @@ def test_accepted_baselines_are_listed(normbench: RunCommand) -> None:
         (["accept", "mlp/popnrm test/acuracy", *WHY], "did you mean 'mlp/popnorm test/accuracy'?"),
         (["accept", "zzz*", *WHY], "there is no measurement 'zzz*'; there are 'layers/diffphi time"),
         (["accept", *WHY], "name measurements, or give --all"),
-        (["accept", "--all", "layers/*", *WHY], "name measurements, or give --all"),
+        (["accept", "--all", "layers/*", *WHY], "measurements are named and --all is given; drop one of them"),
         (["accept", "--all"], "a decision needs a reason; say why with --reason TEXT"),
         (["accept", "--all", "--reason", " "], "a decision needs a reason"),
         (["accept", "--all", *WHY, "--since", "14d"], "--since 14d is not a day; write 2026-12-01"),

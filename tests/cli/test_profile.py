@@ -43,7 +43,6 @@ def test_the_tables_of_layers(normbench: RunCommand) -> None:
 def test_a_shape_and_a_fraction_are_read() -> None:
     assert parse_shape("8x4X6x6") == (8, 4, 6, 6)
     assert parse_fraction("2%") == parse_fraction("0.02") == 0.02
-    assert parse_fraction(None) is None
 
 
 @pytest.mark.parametrize("text", ["8", "8x0", "8xa", "1x2x3x4x5x6", ""])

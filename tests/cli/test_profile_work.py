@@ -66,7 +66,10 @@ def test_the_values_of_a_run_are_named_below_the_tables(normbench: RunCommand) -
         (["--from-run", "1234", "--preset", "gcn"], "--from-run gives the shapes"),
         (["--from-run", "1234", "--sweep", "width=8/16"], "--from-run gives the shapes"),
         (["--from-run", "1234", "--only", "model"], "--only is model"),
-        (["--from-run", "1234", "--model", "mlp", "--batch-size", "8"], "--from-run says model and batch_size"),
+        (
+            ["--from-run", "1234", "--model", "mlp", "--batch-size", "8"],
+            "--from-run already sets model and batch_size; drop these options",
+        ),
         (["--layer", "norm"], "give --from-run RUN"),
         (["--format", "md"], "give --sweep"),
         (["--sweep", "batch-size=8/16", "--format", "mdd"], "--format mdd is not a format"),

@@ -73,6 +73,8 @@ def test_of_repeated_runs_only_the_newest_counts(normbench: RunCommand, enter: C
 
 
 def test_files_are_written_to_the_given_folder(normbench: RunCommand, two_norms: None, tmp_path: Path) -> None:
+    assert normbench("report", "--format", "", "--out", "elsewhere").code == 0
+    assert not (tmp_path / "elsewhere").exists()
     ended = normbench("report", "--format", "csv,md", "--out", "elsewhere", "-q")
     assert ended.err == ""
     assert sorted(file.name for file in (tmp_path / "elsewhere").iterdir()) == ["report.csv", "report.md"]
@@ -94,7 +96,8 @@ def test_files_are_written_to_the_given_folder(normbench: RunCommand, two_norms:
         (["--at", "sometime"], 2, "--at"),
         (["--metric", "test/acc"], 4, "test/accuracy"),
         (["--tag", "unknown"], 4, "no run"),
-        (["--kind", "profile"], 4, "no run"),
+        (["--kind", "profile"], 4, "no run of kind 'profile' is recorded; `normbench profile` makes some"),
+        (["--kind", "trian"], 2, "--kind trian is not a kind of runs to report; did you mean 'train'"),
         (["--db", "none.db"], 4, "no database at none.db"),
         (["--db", "."], 1, "is a folder"),
     ],

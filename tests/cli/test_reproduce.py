@@ -137,7 +137,7 @@ def test_nothing_to_measure_has_its_own_exit_code(normbench: RunCommand, tmp_pat
     [
         (["popnorm/tabel1"], "did you mean 'popnorm/table1'"),
         (["all", "--scale", "ful"], "--scale ful is not a scale; did you mean 'full'"),
-        (["all", "--scale", "full", "--budget", "2h"], "--budget sizes --scale short"),
+        (["all", "--scale", "full", "--budget", "2h"], "--budget applies only to --scale short"),
         (["all", "--budget", "2x"], "--budget 2x is not a time; write 90s, 30m or 2h"),
         (["all", "--budget", "nanh"], "--budget nanh is not a time"),
         (["all", "--seeds", "x"], "seeds 'x' are not whole numbers"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -68,6 +69,19 @@ def test_a_wrong_selection_is_a_usage_error(
     ended = normbench("runs", "rm", *words, "--yes")
     assert (ended.code, ended.err.count("\n")) == (2, 1)
     assert says in ended.err
+
+
+def test_without_yes_json_cannot_ask(
+    normbench: RunCommand, enter: Enter, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even on a terminal."""
+    run_id = enter(0.5)
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    ended = normbench("runs", "rm", run_id, "--json")
+    assert (ended.code, ended.out) == (2, "")
+    assert "needs a confirmation, which cannot be asked for here; confirm with --yes" in ended.err
+    assert query(home / "normbench.db", "SELECT id FROM runs") == [(run_id,)]
 
 
 def test_what_a_night_measured_outlives_its_run(normbench: RunCommand, home: Path) -> None:

@@ -101,6 +101,7 @@ def test_save_writes_a_file_and_trains_nothing(normbench: RunCommand, home: Path
         (["--zip", "lr,act"], "zip names lr, which has no values"),
         (["--set", "inti=xavier"], "there is no setting 'inti'; did you mean 'init'?"),
         (["x.toml", "--resume", "1234"], "but x.toml is given; drop the file"),
+        (["--rerun", "--resume", "1234"], "but --rerun is given; drop that option"),
         (["--save", "x.toml", "--resume", "1234"], "but --save x.toml is given; drop that option"),
         (["--save", "x.txt"], "--save x.txt is not a .toml file; write --save x.txt.toml"),
         (["--set", "probes=1", "--set", "probes=2"], "probes has 2 values, and a run's result does not depend on it"),

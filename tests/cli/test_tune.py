@@ -85,7 +85,7 @@ def test_without_a_tuning_nothing_was_measured(normbench: RunCommand) -> None:
     ("words", "says"),
     [
         (["--budget", "none"], "--budget none is neither a number of trials nor a time; write 12, 90s or 10min"),
-        (["--budget", "0"], "is neither"),
+        (["--budget", "0"], "--budget 0 is neither"),
         (["--sampler", "tpee"], "did you mean 'tpe'"),
         (["--pruner", "asah"], "did you mean 'asha'"),
         (["--lr", "0.1"], "lr is given and searched"),
@@ -93,6 +93,9 @@ def test_without_a_tuning_nothing_was_measured(normbench: RunCommand) -> None:
         (["--seeds", "999-1001"], "--seeds has 1000, the seed of the trials"),
         (["--over", "lr=1..0"], "does not go up"),
         (["--report", "--norm", "bn"], "--norm describes a new tuning"),
+        (["d322c4f1", "--budget", "24"], "--budget describes a new tuning, and a recorded one is named"),
+        (["d322c4f1", "--trial-seed", "1"], "--trial-seed describes a new tuning"),
+        (["--report", "--seeds", "0-9"], "--seeds describes a new tuning"),
         (["--data", "mutag", "--model", "gin", "--sampler", "tpe"], "is cross-validated"),
         (["--validation", "1"], "give a fraction between 0 and 1"),
     ],

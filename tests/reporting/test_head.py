@@ -46,3 +46,7 @@ def test_each_combination_of_versions_is_named_once() -> None:
         {},
     ]
     assert described_versions(made) == "normbench 1, torch 2; normbench ?, torch ?"
+
+
+def test_without_runs_no_version_made_any() -> None:
+    assert described_versions([]) == "none"

@@ -149,7 +149,7 @@ def test_notes_come_in_order_and_name_what_all_groups_share(reported: Reported) 
     [
         (ReportQuery(where=["norm=layernorm"]), "no run of kind 'train' matches; loosen"),
         (ReportQuery(tag="nowhere"), "no run of kind 'train' matches; loosen"),
-        (ReportQuery(kind="profile"), "no run of kind 'profile' is recorded; `normbench train`"),
+        (ReportQuery(kind="profile"), "no run of kind 'profile' is recorded; `normbench profile`"),
     ],
     ids=str,
 )

@@ -34,7 +34,9 @@ def launched_rank(nproc: object = None, variables: Mapping[str, str] = os.enviro
     """
     found = of_torchrun(variables) or of_srun(nproc, variables)
     if found is not None and nproc is not None and str(nproc) != str(found.size):
-        raise UsageError(f"nproc is {nproc}, and {found.size} processes were started", "give --nproc no other number")
+        raise UsageError(
+            f"nproc is {nproc}, and {found.size} processes were started", f"drop --nproc, or give {found.size}"
+        )
     return found
 
 

@@ -119,7 +119,7 @@ def plan_profile(
         ("--step", steps, STEPS),
         ("--start", starts, STARTS),
     ):
-        check_words(option, given, known)
+        check_choices(option, given, known)
     check_device(pick_device(configs[0].device), dtypes, calls)
     amp, last = resolved_amp(configs[0]), configs[0].channels_last
     formats = memory_formats or ("channels_last" if last else "contiguous",)
@@ -161,7 +161,7 @@ def check_device(device: torch.device, dtypes: Sequence[str], calls: Sequence[st
         raise UsageError(f"--call reduce-overhead: {device} has no CUDA graphs", "give --call compiled")
 
 
-def check_words(option: str, given: Sequence[str], known: Mapping[str, Any] | Sequence[str]) -> None:
+def check_choices(option: str, given: Sequence[str], known: Mapping[str, Any] | Sequence[str]) -> None:
     for word in given:
         if word not in known:
             raise UsageError(f"{option} {word} is not known", suggest(word, list(known)))

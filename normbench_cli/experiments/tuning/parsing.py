@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from normbench_cli.axes.experiment import Experiment, make_experiment
 from normbench_cli.axes.values import pieces, read_seeds
 from normbench_cli.config import GRID_FIELDS, REGISTRIES
+from normbench_cli.durations import parse_duration
 from normbench_cli.errors import UsageError
 from normbench_cli.experiments.tuning.parameters import specs_in
 from normbench_cli.experiments.tuning.request import MOST_TRIALS, Budget, Pruner, Sampler, TuneRequest
 from normbench_cli.experiments.tuning.space import Space, parse_space
 from normbench_cli.registry.spec import read_value
 
-SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 DECIDED = ("validation", "score_test", "seed", "fold", "note")  # set by the tuning itself
+SEARCH_DEFAULTS: dict[str, Any] = {
+    "budget": "12",
+    "sampler": "quasi-random",
+    "pruner": "none",
+    "metric": "validation/accuracy",
+    "validation": 0.2,
+    "trial_seed": 1000,
+    "seeds": "0-4",
+}
 
 
 def make_request(
     settings: Mapping[str, Any],
     *,
     over: str | Iterable[str] | Mapping[str, str] = (),
-    budget: int | str = 12,
-    sampler: str = "quasi-random",
-    pruner: str = "none",
-    metric: str = "validation/accuracy",
-    validation: float = 0.2,
-    trial_seed: int = 1000,
-    seeds: int | str | Iterable[Any] = "0-4",
+    budget: int | str = SEARCH_DEFAULTS["budget"],
+    sampler: str = SEARCH_DEFAULTS["sampler"],
+    pruner: str = SEARCH_DEFAULTS["pruner"],
+    metric: str = SEARCH_DEFAULTS["metric"],
+    validation: float = SEARCH_DEFAULTS["validation"],
+    trial_seed: int = SEARCH_DEFAULTS["trial_seed"],
+    seeds: int | str | Iterable[Any] = SEARCH_DEFAULTS["seeds"],
     allow: str | Iterable[str] = (),
 ) -> TuneRequest:
     """settings: of the contenders, by name.  The others are the options of `normbench tune`; `over` may also be a
@@ -57,6 +64,11 @@ def make_request(
     )
 
 
+def changed_search(search: Mapping[str, Any]) -> list[str]:
+    """The names of the search options that differ from their defaults."""
+    return [name for name, value in search.items() if str(value) != str(SEARCH_DEFAULTS[name])]
+
+
 def ranges_in(over: str | Iterable[str] | Mapping[str, str]) -> list[str]:
     """The ranges in the command's form, ``key=range``."""
     if isinstance(over, Mapping):
@@ -69,7 +81,7 @@ def refuse_searched(experiment: Experiment, space: Space) -> None:
     for name in (*experiment.written, *given_parameters(experiment)):
         if name in space:
             raise UsageError(
-                f"{name} is given and searched", f"drop it, or name by --over what is searched without {name}"
+                f"{name} is given and searched", f"drop it, or list the searched settings with --over, without {name}"
             )
         if name in DECIDED:
             raise UsageError(f"--set {name}: a tuning sets it itself", "see --validation, --trial-seed and --seeds")
@@ -90,8 +102,5 @@ def parse_budget(text: str) -> Budget:
     """``12`` -> trials; ``90s``, ``10min``, ``1.5h`` -> seconds of training steps."""
     if text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_TRIALS:
         return Budget(trials=int(text))
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(s|m|min|h)", text)
-    seconds = float(found[1]) * SECONDS[found[2]] if found else 0.0
-    if not 0 < seconds < math.inf:
-        raise UsageError(f"--budget {text} is neither a number of trials nor a time", "write 12, 90s or 10min")
-    return Budget(seconds=seconds)
+    problem, examples = "neither a number of trials nor a time", "12, 90s or 10min"
+    return Budget(seconds=parse_duration(text, problem=problem, examples=examples))

@@ -19,7 +19,7 @@ from normbench_cli.reporting.compare.settings import (
 from normbench_cli.reporting.compare.sides import Side, find_sides
 from normbench_cli.reporting.document import Figure
 from normbench_cli.reporting.head import make_head
-from normbench_cli.reporting.query import NothingMeasured
+from normbench_cli.reporting.query import NothingMeasured, check_kind
 from normbench_cli.reporting.report import DEFAULT_METRICS
 from normbench_cli.store import Store
 from normbench_cli.store.errors import NoDatabase
@@ -35,6 +35,10 @@ class CompareQuery:
     metrics: Sequence[str] = ()
     curves: Sequence[str] = ()
     kind: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind:
+            check_kind(self.kind)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ import pandas as pd
 
 from normbench_cli.errors import UsageError
 from normbench_cli.reporting import tables
-from normbench_cli.reporting.query import NothingMeasured
+from normbench_cli.reporting.query import KINDS, NothingMeasured
 from normbench_cli.store import Store
 from normbench_cli.store.filter import parse_filter
 from normbench_cli.store.queries import runs_frame
 
-KINDS = ("train", "profile")
 COMPARED = ("finished", "diverged")  # a diverged run has no value and counts as a lost seed
 RUN_ID = re.compile(r"\w+")  # a filter has an operator
 

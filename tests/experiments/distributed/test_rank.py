@@ -19,7 +19,7 @@ def test_torchrun_says_which_process_this_is() -> None:
 
 
 def test_another_number_than_that_of_the_processes_is_refused() -> None:
-    with pytest.raises(UsageError, match="nproc is 2, and 4 processes were started"):
+    with pytest.raises(UsageError, match="nproc is 2, and 4 processes were started; drop --nproc, or give 4"):
         launched_rank("2", TORCHRUN)
 
 

@@ -69,9 +69,10 @@ def test_what_cannot_be_meant_is_refused(given: dict[str, Any], says: str) -> No
     assert says in str(refused.value)
 
 
-def test_a_new_tuning_and_a_recorded_one_are_not_asked_for_together() -> None:
-    with pytest.raises(UsageError, match="norm describes a new tuning, and a recorded one is named"):
-        nb.tune("d322c4f1", norm="bn")
+@pytest.mark.parametrize("given", [{"norm": "bn"}, {"budget": 24}, {"seeds": [0, 1]}, {"over": OVER}])
+def test_a_new_tuning_and_a_recorded_one_are_not_asked_for_together(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=f"^{next(iter(given))} describes a new tuning, and a recorded one is named"):
+        nb.tune("d322c4f1", **given)
 
 
 def test_networks_of_graphs_are_searched_without_a_factor_of_their_initial_weights() -> None:
