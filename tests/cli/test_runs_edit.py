@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from normbench_cli.cli._words import check_words
+from normbench_cli.cli._words import check_arguments
 from normbench_cli.errors import UsageError
 from normbench_cli.store import Store
 from tests.support import RunCommand
@@ -69,8 +69,8 @@ def test_a_read_only_database_is_left_unchanged(normbench: RunCommand, enter: Ca
 
 
 def test_an_empty_label_is_accepted_an_empty_option_is_not() -> None:
-    check_words(["runs", "tag", "d322", "", "--json"])
-    check_words(["runs", "note", "d322", "--json", ""])
+    check_arguments(["runs", "tag", "d322", "", "--json"])
+    check_arguments(["runs", "note", "d322", "--json", ""])
     for words in (["runs", "tag", "--db", "", "d322", "x"], ["runs", "rm", ""], ["runs", "tag", "d322", "x", "--db="]):
         with pytest.raises(UsageError):
-            check_words(words)
+            check_arguments(words)
