@@ -14,6 +14,9 @@ ACTIVATIONS.register(
 ACTIVATIONS.register(
     "elu", summary="x above 0, alpha (exp(x) - 1) below", init="kaiming", bounds={"alpha": {"least": 0}}
 )(nn.ELU)
+ACTIVATIONS.register(
+    "celu", summary="x above 0, alpha (exp(x / alpha) - 1) below", init="kaiming", bounds={"alpha": {"least": 0.001}}
+)(nn.CELU)
 ACTIVATIONS.register("selu", summary="scaled ELU with a fixed point at mean 0, variance 1", init="kaiming")(nn.SELU)
 ACTIVATIONS.register(
     "gelu",
@@ -30,6 +33,9 @@ ACTIVATIONS.register(
     init="kaiming",
     bounds={"beta": {"least": 0.001, "most": 1000}, "threshold": {"least": 0}},
 )(nn.Softplus)
+ACTIVATIONS.register("logsigmoid", summary="log(sigmoid(x))", init="xavier")(nn.LogSigmoid)
+ACTIVATIONS.register("hardsigmoid", summary="a piecewise linear sigmoid", init="xavier")(nn.Hardsigmoid)
+ACTIVATIONS.register("tanhshrink", summary="x - tanh(x)", init="xavier")(nn.Tanhshrink)
 ACTIVATIONS.register("softsign", summary="x / (1 + |x|)", init="xavier")(nn.Softsign)
 ACTIVATIONS.register("relu6", summary="ReLU clipped at 6", init="kaiming")(nn.ReLU6)
 ACTIVATIONS.register("identity", aliases=("linear",), summary="x: no activation", init="xavier")(nn.Identity)
@@ -46,3 +52,15 @@ class Hardtanh(nn.Hardtanh):
         if min_val >= max_val:
             raise ValueError(f"min_val is {min_val:g} and max_val {max_val:g}; give a max_val above min_val")
         super().__init__(min_val, max_val, inplace)
+
+
+@ACTIVATIONS.register("prelu", init="kaiming", bounds={"init": {"least": 0}})
+class PReLU(nn.PReLU):
+    """x above 0, a learned slope times x below
+
+    Torch's, with one slope for all channels: an activation is built before its channels are known.  init: the slope's
+    initial value.
+    """
+
+    def __init__(self, init: float = 0.25) -> None:
+        super().__init__(num_parameters=1, init=init)
