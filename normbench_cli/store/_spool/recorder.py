@@ -15,7 +15,7 @@ from normbench_cli.errors import DatabaseError
 from normbench_cli.interrupts import held_back
 from normbench_cli.printable import printable
 from normbench_cli.store._spool.replay import remove
-from normbench_cli.store._spool.spool import Places
+from normbench_cli.store._spool.spool import SpoolFolders
 from normbench_cli.store._spool.spool_file import Owner, SpoolFile
 from normbench_cli.store._spool.writes import Write, summary
 from normbench_cli.store.database import Database
@@ -41,7 +41,7 @@ class Recorder:
         self.ended = False
         self._database = database
         self._owner = Owner(database.location.name, run_id, **process)
-        self._places = Places(database.location)
+        self._folders = SpoolFolders(database.location)
         self._waiting: list[Write] = []  # writes that are not in the database
         self._saved = 0  # how many of them are in the spool file
         self._files: list[SpoolFile] = []  # the last one is in use; the earlier ones became unwritable
@@ -136,7 +136,7 @@ class Recorder:
         """Save pending writes to the spool file, or to a new one if that has become unwritable."""
         if not self._append() and (last or time.monotonic() >= self._next_file):
             self._next_file = time.monotonic() + SECONDS_BETWEEN_TRIES
-            for folder in self._places.usable():
+            for folder in self._folders.usable():
                 with suppress(OSError):
                     self._files.append(SpoolFile(folder, self._owner, self._waiting))
                     self._saved = len(self._waiting)
