@@ -69,9 +69,9 @@ def print_some(lines: list[str]) -> None:
 
 def remarks(health: Health) -> Iterable[str]:
     """Remarks on what is not damage."""
-    for run_id in health.zombies:
+    for run_id in health.dead_runs:
         yield f"run {run_id} is marked running but its process is gone; the next command will mark it interrupted"
-    for night_id in health.stale_nights:
+    for night_id in health.dead_nights:
         yield f"night {night_id} is marked running but its process is gone; --repair marks it killed"
     for spool in health.spools:
         yield f"not recorded yet: {spool}; the next command that can write the database records it"

@@ -48,15 +48,15 @@ MEND_VALUES = (
 class Health:
     """problems: damage to the file, or values that are invalid for their columns; do: what to do about them.
 
-    zombies: ids of running runs whose process is gone; stale_nights: the same for nights; orphans: folders without a
+    dead_runs: ids of running runs whose process is gone; dead_nights: the same for nights; orphans: folders without a
     run; without_checkpoint: finished trainings whose checkpoint is not here; spools: files with records that are not in
     the database yet; rows: row counts by table.
     """
 
     version: str = HEAD
     problems: list[str] = field(default_factory=list)
-    zombies: list[str] = field(default_factory=list)
-    stale_nights: list[str] = field(default_factory=list)
+    dead_runs: list[str] = field(default_factory=list)
+    dead_nights: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     without_checkpoint: list[str] = field(default_factory=list)
     spools: list[str] = field(default_factory=list)
@@ -94,8 +94,8 @@ def check_database(store: Store, most_bytes: int | None = None) -> Health:
 def look_beside(store: Store, health: Health) -> None:
     """Find problems other than damage: processes that are gone, folders without a run, runs without a folder."""
     present = folders()  # before the runs are read
-    health.zombies = [run.id for run in store.dead_runs()]
-    health.stale_nights = [night.id for night in dead_nights(store)]
+    health.dead_runs = [run.id for run in store.dead_runs()]
+    health.dead_nights = [night.id for night in dead_nights(store)]
     with store.reading() as session:
         known, damaged = fetch_each(session, select(Run.id, Run.kind, Run.status, Run.config), RUNS)
     if not damaged:  # the folder of a damaged run is not an orphan

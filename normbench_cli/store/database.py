@@ -27,13 +27,13 @@ class Database:
         self._query = location.read_query  # fixed now, so that a file that disappears later is not recreated
         self._synchronous = synchronous
         self._engine = self._new_engine(location)
-        self._impatient: dict[float, Engine] = {}  # lock timeout in seconds -> an engine with a shorter one
+        self._engines_by_timeout: dict[float, Engine] = {}  # lock timeout in seconds -> an engine with a shorter one
 
     def _new_engine(self, location: Location) -> Engine:
         return make_engine(location, self._query, self._synchronous)
 
     def close(self) -> None:
-        for engine in (self._engine, *self._impatient.values()):
+        for engine in (self._engine, *self._engines_by_timeout.values()):
             engine.dispose()
 
     def __enter__(self) -> Self:
@@ -55,14 +55,14 @@ class Database:
             yield session
 
     @contextmanager
-    def writing(self, patience: float | None = None, *, alone: bool = False) -> Iterator[Session]:
+    def writing(self, timeout: float | None = None, *, alone: bool = False) -> Iterator[Session]:
         """A transaction that may write.  In a file it holds the only write lock from its first statement on; on a
         server, others may write other rows meanwhile, unless `alone`.
 
-        patience: seconds to wait for a lock, if fewer than usual.
+        timeout: seconds to wait for a lock, if fewer than usual.
         An interrupt is deferred until its end: an aborted statement would keep the lock as long as its traceback lives.
         """
-        engine = self._engine_that_waits(patience).execution_options(writes="alone" if alone else "beside others")
+        engine = self._engine_with_timeout(timeout).execution_options(writes="alone" if alone else "beside others")
         with (
             held_back(),
             translate_errors(self.location),
@@ -71,12 +71,12 @@ class Database:
         ):
             yield session
 
-    def _engine_that_waits(self, patience: float | None) -> Engine:
-        if patience is None or patience >= self.location.timeout:
+    def _engine_with_timeout(self, timeout: float | None) -> Engine:
+        if timeout is None or timeout >= self.location.timeout:
             return self._engine
-        if patience not in self._impatient:
-            self._impatient[patience] = self._new_engine(replace(self.location, timeout=patience))
-        return self._impatient[patience]
+        if timeout not in self._engines_by_timeout:
+            self._engines_by_timeout[timeout] = self._new_engine(replace(self.location, timeout=timeout))
+        return self._engines_by_timeout[timeout]
 
     @contextmanager
     def hold_open(self) -> Iterator[None]:

@@ -41,8 +41,8 @@ def merge(store: Store, others: Sequence[str], *, with_checkpoints: bool = False
     done: list[Merged] = []
     with ExitStack() as stack:
         named = [home_database(text) for text in others]
-        places = [parse_location(whole(text, store, stack)) for text in named]
-        sources = [stack.enter_context(opened(place, store)) for place in places]
+        locations = [parse_location(whole(text, store, stack)) for text in named]
+        sources = [stack.enter_context(opened(location, store)) for location in locations]
         contents = [stack.enter_context(read(source)) for source in sources]
         with store.writing(alone=True) as session:
             for text, source in zip(named, contents, strict=True):
@@ -58,17 +58,17 @@ def merge(store: Store, others: Sequence[str], *, with_checkpoints: bool = False
                 done.append(merged)
     rename_folders(folders)
     if with_checkpoints:
-        for place, merged, source in zip(places, done, contents, strict=True):
-            merged.folders = copy_folders(place, source, merged)
+        for location, merged, source in zip(locations, done, contents, strict=True):
+            merged.folders = copy_folders(location, source, merged)
     return done
 
 
-def copy_folders(place: Location, source: Contents, merged: Merged) -> list[str]:
+def copy_folders(location: Location, source: Contents, merged: Merged) -> list[str]:
     """Copy the checkpoints of a source's runs that are missing here; returns the ids of these runs."""
-    if place.path is None:
+    if location.path is None:
         return []
     ids = [row["id"] for row in source.owners["runs"].values()]
-    runs = place.path.parent / "runs"
+    runs = location.path.parent / "runs"
     return [run_id for run_id in ids if copy_folder(runs / run_id, merged.renamed.get(run_id, run_id))]
 
 
@@ -99,19 +99,19 @@ def folder_of(store: Store) -> Path:
 
 
 @contextmanager
-def opened(place: Location, target: Store) -> Iterator[Store]:
+def opened(location: Location, target: Store) -> Iterator[Store]:
     """Open another database at the newest schema; an older one as a temporary upgraded copy."""
-    version = version_of(place)
+    version = version_of(location)
     if version is None:
-        raise NoDatabase(f"there is no database at {place}", "name a file that normbench has made, or its home")
-    if is_same(place, target.location):
-        raise UsageError(f"{place} is the database itself", "name another one")
-    if version == HEAD or place.path is None:
-        with Store.open(place.address, write=False, sweep=False) as store:
+        raise NoDatabase(f"there is no database at {location}", "name a file that normbench has made, or its home")
+    if is_same(location, target.location):
+        raise UsageError(f"{location} is the database itself", "name another one")
+    if version == HEAD or location.path is None:
+        with Store.open(location.address, write=False, sweep=False) as store:
             yield store
         return
     with tempfile.TemporaryDirectory(prefix=".merging-", dir=folder_of(target)) as folder:
-        copy = backup(place, Path(folder) / DATABASE)
+        copy = backup(location, Path(folder) / DATABASE)
         upgrade(parse_location(str(copy)))
         with Store.open(str(copy), write=False, sweep=False) as store:
             yield store

@@ -20,7 +20,7 @@ from normbench_cli.store.filter import Filter
 from normbench_cli.store.metric_names import MetricName, parse_metric
 from normbench_cli.store.reading import CHUNKS_AT_ONCE, ENVIRONMENTS, RUNS, AnyRow, AnySelect, fetch, fetch_each
 from normbench_cli.store.reservations import IN_LIMIT
-from normbench_cli.store.rows import check_length, kept_count, kept_places, unpack
+from normbench_cli.store.rows import check_length, kept_count, kept_indices, unpack
 from normbench_cli.store.schema import Environment, Metric, Run, SeriesChunk
 from normbench_cli.store.store import Store
 
@@ -94,11 +94,11 @@ def with_metrics(store: Store, frame: pd.DataFrame, where: Filter) -> pd.DataFra
     """Add a column for each metric that a filter compares: the last value, or None."""
     values = metrics_frame(store, None, where.metrics)
     columns = {}
-    for name, place in where.metrics.items():
+    for name, position in where.metrics.items():
         found = values[values["metric"] == name]
         if found.empty and len(frame):
             what, do = f"no run has the metric '{name}'", suggest(name[:100], recorded_metrics(store))
-            raise place.error(what, do) if place else UsageError(what, do)
+            raise position.error(what, do) if position else UsageError(what, do)
         last = dict(zip(found["run_id"], found["value"], strict=True))
         columns[name] = pd.Series([last.get(run_id) for run_id in frame["id"]], index=frame.index, dtype=object)
     return frame.assign(**columns)
@@ -194,7 +194,7 @@ def series(store: Store, run_id: str, name: str) -> pd.Series:
             total += kept_count(count, thinned)
             check_length(total)
             values.append(np.frombuffer(unpack(data, kept_count(count, thinned)), dtype="float32"))
-            steps.append(first + np.array(kept_places(count, thinned), dtype="int64"))
+            steps.append(first + np.array(kept_indices(count, thinned), dtype="int64"))
     joined = np.concatenate(values) if values else np.empty(0, "float32")
     return pd.Series(joined, index=np.concatenate(steps) if steps else None, name=name, dtype="float32")
 

@@ -105,9 +105,9 @@ class Recording(Database):
         """Wait until everything recorded so far would survive a power failure; False if that fails."""
         return all(recorder.durable for recorder in self.recorders.values()) and super().sync()
 
-    def replay(self, patience: float | None = None, run_id: str | None = None) -> None:
+    def replay(self, timeout: float | None = None, run_id: str | None = None) -> None:
         """Record the spool files of dead processes, and report it."""
-        for line in replay(self, patience, run_id):
+        for line in replay(self, timeout, run_id):
             log.warning(printable(line))
 
     def end(self, run_id: str, status: str, message: str = "") -> None:

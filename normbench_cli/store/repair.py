@@ -43,7 +43,7 @@ def repair(location: str | None = None) -> Repaired:
             raise DatabaseError(f"{store.location} is not a file that can be repaired", do)
         health = check_database(store)
         repaired = Repaired(health)
-        if not (health.problems or health.zombies or health.stale_nights or health.orphans):
+        if not (health.problems or health.dead_runs or health.dead_nights or health.orphans):
             return repaired
         touched: Counter[str] = Counter()
         if broken := integrity_problems(path, store.location.read_query):

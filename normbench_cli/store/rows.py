@@ -116,7 +116,7 @@ def kept_count(count: int, thinned: int | None) -> int:
     return count if thinned is None else -(-count // max(1, thinned))
 
 
-def kept_places(count: int, thinned: int | None) -> Sequence[int]:
+def kept_indices(count: int, thinned: int | None) -> Sequence[int]:
     """The indices of the kept values among the measured ones: the middles of blocks, of which the last may be short."""
     if thinned is None:
         return range(count)

@@ -35,19 +35,19 @@ def orphans(present: Iterable[str], run_ids: Iterable[str], location: Location) 
     """
     known = set(run_ids)
     for text in dict.fromkeys((str(paths.home() / "normbench.db"), paths.database())):
-        place = parse_location(text)
-        if place.name != location.name and (place.path is None or place.path.exists()):
+        other = parse_location(text)
+        if other.name != location.name and (other.path is None or other.path.exists()):
             try:
-                known |= ids_in(place)
+                known |= ids_in(other)
             except Exception:  # for any reason it cannot be read, its runs are unknown
                 return []
     return [run_id for run_id in present if run_id not in known]
 
 
-def ids_in(place: Location) -> set[str]:
-    if place.path is None:
-        raise DatabaseError(f"{place} is not a file")
-    connection = connect(place.path, place.read_query)
+def ids_in(location: Location) -> set[str]:
+    if location.path is None:
+        raise DatabaseError(f"{location} is not a file")
+    connection = connect(location.path, location.read_query)
     try:
         return {run_id for (run_id,) in connection.execute("SELECT id FROM runs")}
     finally:

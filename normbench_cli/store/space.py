@@ -13,7 +13,7 @@ from normbench_cli.store.store import Store
 
 LEAST = 2**20  # unused bytes that are worth rewriting the file for, if at least this share of it
 SHARE = 0.1
-PATIENCE = 2.0  # seconds; other programs have precedence
+LOCK_TIMEOUT = 2.0  # seconds; other programs have precedence
 
 
 def give_back(store: Store) -> tuple[int, str]:
@@ -26,7 +26,7 @@ def give_back(store: Store) -> tuple[int, str]:
         return 0, "its server looks after its files"
     before = size_of(path)
     try:
-        with closing(connect(path, timeout=PATIENCE)) as connection:
+        with closing(connect(path, timeout=LOCK_TIMEOUT)) as connection:
             unused = pages(connection, "freelist_count")
             if unused < max(LEAST, SHARE * before):
                 return 0, ""

@@ -72,7 +72,7 @@ class Store(Recording):
             upgrade(found)
         store = cls(found, synchronous)
         if sweep:
-            store.replay(recorder.PATIENCE if write else recorder.LESS_PATIENCE)
+            store.replay(recorder.LOCK_TIMEOUT if write else recorder.RETRY_LOCK_TIMEOUT)
             if found.writable:
                 store.sweep()
         return store

@@ -33,7 +33,7 @@ def all_rows(database: Path) -> list[list[tuple[Any, ...]]]:
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PATIENCE", "LESS_PATIENCE"):
+    for name in ("LOCK_TIMEOUT", "RETRY_LOCK_TIMEOUT"):
         monkeypatch.setattr(recorder, name, 0.05)
 
 

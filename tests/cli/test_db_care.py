@@ -167,7 +167,7 @@ def test_check_names_folders_without_a_run_and_repair_sets_them_aside(
 
 
 def test_what_waits_to_be_recorded_is_named(normbench: RunCommand, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("normbench_cli.store._spool.recorder.PATIENCE", 0.1)
+    monkeypatch.setattr("normbench_cli.store._spool.recorder.LOCK_TIMEOUT", 0.1)
     with Store.open() as store:
         run_id = run_in(store)
         with locked(home / "normbench.db"):

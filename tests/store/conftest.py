@@ -72,7 +72,7 @@ def rows() -> Callable[[Path, str], list[tuple[Any, ...]]]:
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """No write waits for a lock, and every one tries the database."""
-    for name in ("PATIENCE", "LESS_PATIENCE"):
+    for name in ("LOCK_TIMEOUT", "RETRY_LOCK_TIMEOUT"):
         monkeypatch.setattr(recorder, name, 0.02)
     monkeypatch.setattr(recorder, "SECONDS_BETWEEN_TRIES", 0)
 

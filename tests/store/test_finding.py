@@ -108,7 +108,7 @@ def test_the_health_of_a_database(store: Store, enter: Enter) -> None:
         changed = update(Run).where(Run.id == dead)
         session.execute(changed.values(host="elsewhere", heartbeat_at=now() - timedelta(hours=2)))
     health = check_database(store)
-    assert (health.version, health.problems, health.zombies) == (HEAD, [], [dead])
+    assert (health.version, health.problems, health.dead_runs) == (HEAD, [], [dead])
     assert {name: count for name, count in health.rows.items() if count} == {
         "environments": 1,
         "runs": 2,
@@ -131,4 +131,4 @@ def test_rows_of_missing_rows_are_problems_and_are_not_counted(store: Store, ent
         == lost_references(file, "mode=rw")
         == ["row 2 of metrics points to a row of runs that is not there"]
     )
-    assert (health.zombies, health.rows) == ([], {})
+    assert (health.dead_runs, health.rows) == ([], {})

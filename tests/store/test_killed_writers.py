@@ -53,7 +53,7 @@ def write_runs(database: Path, ended: Path, ready: Event) -> None:
     while True:
         with Store.open(str(database)) as store, store.hold_open():
             ready.set()
-            recorder.PATIENCE = recorder.LESS_PATIENCE = 0.01
+            recorder.LOCK_TIMEOUT = recorder.RETRY_LOCK_TIMEOUT = 0.01
             for _ in range(5):
                 run_id = write_run(store)
                 if not store.lost(run_id):

@@ -148,11 +148,11 @@ def test_a_lock_costs_a_training_one_wait_and_then_little(database: Path, monkey
     asked = list[float]()
     real = Store.writing
 
-    def writing(self: Store, patience: float | None = None) -> Any:
-        asked.append(patience or math.inf)
-        return real(self, patience)
+    def writing(self: Store, timeout: float | None = None) -> Any:
+        asked.append(timeout or math.inf)
+        return real(self, timeout)
 
-    monkeypatch.setattr(recorder, "PATIENCE", 0.05)
+    monkeypatch.setattr(recorder, "LOCK_TIMEOUT", 0.05)
     monkeypatch.setattr(recorder, "SECONDS_BETWEEN_TRIES", 3600)
     with Store.open(str(database)) as store:
         run_id = run_in(store)
@@ -169,8 +169,8 @@ def test_an_error_whose_rows_are_there_all_the_same_does_not_double_them(
     real, fails = Store.writing, cycle([True, False])
 
     @contextmanager
-    def writing(self: Store, patience: float | None = None) -> Iterator[Any]:
-        with real(self, patience) as session:
+    def writing(self: Store, timeout: float | None = None) -> Iterator[Any]:
+        with real(self, timeout) as session:
             yield session
         if next(fails):
             raise DatabaseError("the connection has ended")

@@ -26,7 +26,7 @@ COUNTS = "SELECT count(*), count(DISTINCT epoch), count(DISTINCT run_id) FROM me
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PATIENCE", "LESS_PATIENCE"):
+    for name in ("LOCK_TIMEOUT", "RETRY_LOCK_TIMEOUT"):
         monkeypatch.setattr(recorder, name, 0.02)
 
 
@@ -186,7 +186,7 @@ def test_processes_that_record_spools_at_once_record_each_once(
 ) -> None:
     for _ in range(3):
         leave()
-    for name in ("PATIENCE", "LESS_PATIENCE"):
+    for name in ("LOCK_TIMEOUT", "RETRY_LOCK_TIMEOUT"):
         monkeypatch.setattr(recorder, name, 30)
     start = FORK.Barrier(3)
 

@@ -135,7 +135,7 @@ def test_a_run_goes_on_without_its_server_and_nothing_is_lost(
 
 def test_a_writer_waits_for_a_row_only_so_long(server: Store, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     home.mkdir()
-    monkeypatch.setattr(recorder, "PATIENCE", 0.1)
+    monkeypatch.setattr(recorder, "LOCK_TIMEOUT", 0.1)
     run_id, other = run_in(server), run_in(server)
     with server.writing() as session:
         session.execute(text("UPDATE runs SET note = 'busy' WHERE id = :id"), {"id": run_id})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from normbench_cli.store import Store
 from normbench_cli.store.queries import series
-from normbench_cli.store.rows import kept_count, kept_places, unpack
+from normbench_cli.store.rows import kept_count, kept_indices, unpack
 from normbench_cli.store.thin import thin_runs, thinned
 
 Enter = Callable[..., str]
@@ -21,8 +21,8 @@ Enter = Callable[..., str]
 def test_a_block_keeps_one_of_its_measured_values(values: list[float], every: int) -> None:
     count, data = thinned(values, every)
     kept = unpack(data, count)
-    assert len(kept) == kept_count(len(values), every) == len(kept_places(len(values), every))
-    for number, (value, place) in enumerate(zip(kept, kept_places(len(values), every), strict=True)):
+    assert len(kept) == kept_count(len(values), every) == len(kept_indices(len(values), every))
+    for number, (value, place) in enumerate(zip(kept, kept_indices(len(values), every), strict=True)):
         block = values[number * every : (number + 1) * every]
         assert place // every == number
         assert place < len(values)

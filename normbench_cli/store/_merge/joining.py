@@ -104,9 +104,11 @@ def chunk_values(chunk: Row) -> Values:
     return tuple(chunk[name] for name in ("name", "epoch", "first_step", "count", "thinned", "data"))
 
 
-def with_marks(noted: Mapping[str, Any], first: str, now: str, chunks: Iterable[Row] | None = None) -> dict[str, Any]:
+def with_marks(
+    noted: Mapping[str, Any], first: str, new_id: str, chunks: Iterable[Row] | None = None
+) -> dict[str, Any]:
     """Add the original id, and whether the series are thinned, to the details of a run or the verdict of a night."""
-    marks: dict[str, Any] = {} if first == now else {BEFORE: first}
+    marks: dict[str, Any] = {} if first == new_id else {BEFORE: first}
     if every := max((chunk["thinned"] or 0 for chunk in chunks or ()), default=0):
         marks[THINNED] = {"one_of": every}
     rest = {key: value for key, value in noted.items() if key != BEFORE and not (key == THINNED and chunks is not None)}

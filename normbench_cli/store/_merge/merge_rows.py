@@ -68,20 +68,20 @@ class Merger:
         """Merge runs with their measurements, or nights with their values."""
         here, there = self.target.owners[table.name], self.source.owners[table.name]
         ids = assign_ids([*here, *there])
-        moved = {row["id"]: ids[one] for one, row in here.items() if row["id"] != ids[one]}
+        moved = {row["id"]: ids[identity] for identity, row in here.items() if row["id"] != ids[identity]}
         self.rename(table, moved)
-        for one, row in here.items():
-            self.mark(table, one, row, ids[one])
-        for one, row in sorted(there.items(), key=lambda item: item[1]["started_at"]):
+        for identity, row in here.items():
+            self.mark(table, identity, row, ids[identity])
+        for identity, row in sorted(there.items(), key=lambda item: item[1]["started_at"]):
             try:
-                self.merge_owner(table, one, row, ids[one])
+                self.merge_owner(table, identity, row, ids[identity])
             except DamagedValue as error:
                 self.done.left_out[f"{table.name[:-1]} {row['id']}"] = (
                     f"its measurements are damaged, here or there: {error}"
                 )
                 continue
-            if row["id"] != ids[one]:
-                self.done.renamed[row["id"]] = ids[one]
+            if row["id"] != ids[identity]:
+                self.done.renamed[row["id"]] = ids[identity]
         return moved
 
     def rename(self, table: Table, moved: Mapping[str, str]) -> None:
@@ -97,50 +97,50 @@ class Merger:
             self.write(delete(table).where(table.c.id == old))
         self.done.moved |= moved
 
-    def mark(self, table: Table, one: Identity, row: Row, now: str) -> None:
+    def mark(self, table: Table, identity: Identity, row: Row, new_id: str) -> None:
         """Store the original id of a renamed row; remove it if the row has its original id again."""
         noted = NOTED[table.name]
-        marked = with_marks(row[noted], one[0], now)
+        marked = with_marks(row[noted], identity[0], new_id)
         if marked != row[noted]:
-            self.write(update(table).where(table.c.id == now).values({noted: marked}))
+            self.write(update(table).where(table.c.id == new_id).values({noted: marked}))
             row[noted] = marked
-        row["id"] = now
+        row["id"] = new_id
 
-    def merge_owner(self, table: Table, one: Identity, row: Row, now: str) -> None:
-        known = self.target.owners[table.name].get(one)
+    def merge_owner(self, table: Table, identity: Identity, row: Row, new_id: str) -> None:
+        known = self.target.owners[table.name].get(identity)
         joined = row if known is None else join_rows(known, row)
         if table is RUNS:
             measured = self.source.belongings(METRICS, row["id"], MEASURED)
             chunks = self.chunks(self.source, row["id"])
-            own = [] if known is None else self.chunks(self.target, now)
-            present = [] if known is None else self.target.belongings(METRICS, now, MEASURED)
+            own = [] if known is None else self.chunks(self.target, new_id)
+            present = [] if known is None else self.target.belongings(METRICS, new_id, MEASURED)
             chosen = chunks if known is None else more_complete(own, chunks)
-            joined = {**joined, "details": with_marks(joined["details"], one[0], now, chosen)}
-            self.put(table, known, joined, now)
-            self.add_metrics(now, present, measured, new=known is None)
+            joined = {**joined, "details": with_marks(joined["details"], identity[0], new_id, chosen)}
+            self.put(table, known, joined, new_id)
+            self.add_metrics(new_id, present, measured, new=known is None)
             if chosen is not own:
-                self.write(delete(SAMPLES).where(SAMPLES.c.run_id == now))
-                self.add(SAMPLES, ({**chunk, "run_id": now} for chunk in chosen))
-            self.run_ids[row["id"]] = now
+                self.write(delete(SAMPLES).where(SAMPLES.c.run_id == new_id))
+                self.add(SAMPLES, ({**chunk, "run_id": new_id} for chunk in chosen))
+            self.run_ids[row["id"]] = new_id
         else:
             values = self.source.belongings(VALUES, row["id"], [*NIGHT_VALUE, "run_id"])
-            own_values = self.target.belongings(VALUES, now, [*NIGHT_VALUE, "run_id"])
-            self.put(table, known, {**joined, "verdict": with_marks(joined["verdict"], one[0], now)}, now)
-            self.add_values(now, own_values, values)
+            own_values = self.target.belongings(VALUES, new_id, [*NIGHT_VALUE, "run_id"])
+            self.put(table, known, {**joined, "verdict": with_marks(joined["verdict"], identity[0], new_id)}, new_id)
+            self.add_values(new_id, own_values, values)
 
-    def put(self, table: Table, known: Row | None, row: Row, now: str) -> None:
-        written = {**row, "id": now, "environment_id": self.environments[row["environment_id"]]}
+    def put(self, table: Table, known: Row | None, row: Row, new_id: str) -> None:
+        written = {**row, "id": new_id, "environment_id": self.environments[row["environment_id"]]}
         if known is None:
             self.add(table, [written])
-            self.done.added += [now] * (table is RUNS)
-        elif {**known, "id": now} != {**row, "id": now}:
-            self.write(update(table).where(table.c.id == now).values(written))
-            self.note_update(table, now)
+            self.done.added += [new_id] * (table is RUNS)
+        elif {**known, "id": new_id} != {**row, "id": new_id}:
+            self.write(update(table).where(table.c.id == new_id).values(written))
+            self.note_update(table, new_id)
 
-    def note_update(self, table: Table, now: str) -> None:
-        if table is RUNS and now not in self.joined:
-            self.joined.add(now)
-            self.done.updated.append(now)
+    def note_update(self, table: Table, new_id: str) -> None:
+        if table is RUNS and new_id not in self.joined:
+            self.joined.add(new_id)
+            self.done.updated.append(new_id)
 
     def chunks(self, contents: Contents, run_id: str) -> list[Row]:
         return [dict(zip(CHUNK, row, strict=True)) for row in contents.belongings(SAMPLES, run_id, CHUNK)]

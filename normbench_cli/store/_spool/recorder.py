@@ -15,7 +15,7 @@ from normbench_cli.errors import DatabaseError
 from normbench_cli.interrupts import held_back
 from normbench_cli.printable import printable
 from normbench_cli.store._spool.replay import remove
-from normbench_cli.store._spool.spool import Places
+from normbench_cli.store._spool.spool import SpoolFolders
 from normbench_cli.store._spool.spool_file import Owner, SpoolFile
 from normbench_cli.store._spool.writes import Write, summary
 from normbench_cli.store.database import Database
@@ -26,8 +26,8 @@ from normbench_cli.store.statements import update_heartbeat
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 10.0  # seconds that a write waits for another program's lock before it is spooled
-LESS_PATIENCE = 0.1  # after a failed write
+LOCK_TIMEOUT = 10.0  # seconds that a write waits for another program's lock before it is spooled
+RETRY_LOCK_TIMEOUT = 0.1  # after a failed write
 SECONDS_BETWEEN_TRIES = 2.0  # so that retries take less than a twentieth of a training's time
 
 
@@ -41,7 +41,7 @@ class Recorder:
         self.ended = False
         self._database = database
         self._owner = Owner(database.location.name, run_id, **process)
-        self._places = Places(database.location)
+        self._folders = SpoolFolders(database.location)
         self._waiting: list[Write] = []  # writes that are not in the database
         self._saved = 0  # how many of them are in the spool file
         self._files: list[SpoolFile] = []  # the last one is in use; the earlier ones became unwritable
@@ -53,7 +53,7 @@ class Recorder:
         """Commit a write, or keep it.  Raises if the database refuses it, as for a run that was removed."""
         with held_back():
             last = bool(write.status)
-            if not self._commit([*self._waiting, write], PATIENCE if last else None):
+            if not self._commit([*self._waiting, write], LOCK_TIMEOUT if last else None):
                 self._waiting.append(write)
                 self._save(last)
             for row in write.metrics:
@@ -71,7 +71,7 @@ class Recorder:
     def flush(self) -> None:
         """Make a last attempt to write what is pending."""
         with held_back():
-            if self._waiting and not self._commit(self._waiting, LESS_PATIENCE if self.durable else PATIENCE):
+            if self._waiting and not self._commit(self._waiting, RETRY_LOCK_TIMEOUT if self.durable else LOCK_TIMEOUT):
                 self._save(last=True)
 
     @property
@@ -90,23 +90,23 @@ class Recorder:
         unsaved = self._waiting[self._saved :]
         return f"{summary(unsaved)} of run {self.run_id} could be written nowhere: {self._problem}" if unsaved else ""
 
-    def _commit(self, writes: Sequence[Write], patience: float | None = None) -> bool:
-        """Write to the database; False if that fails or, unless `patience` is given, has just failed."""
+    def _commit(self, writes: Sequence[Write], timeout: float | None = None) -> bool:
+        """Write to the database; False if that fails or, unless `timeout` is given, has just failed."""
         again = bool(self._problem)
-        if patience is None:
+        if timeout is None:
             if again and time.monotonic() < self._next_try:
                 return False
-            patience = LESS_PATIENCE if again else PATIENCE
+            timeout = RETRY_LOCK_TIMEOUT if again else LOCK_TIMEOUT
         began = time.monotonic()
         try:
-            with self._database.writing(patience) as session:
+            with self._database.writing(timeout) as session:
                 for write in writes:  # a write that raised may be in the database nevertheless, or by now
                     (write.unless_recorded(session) if again else write).execute(session)
                 if not writes:
                     update_heartbeat(session, self.run_id)
         except RefusedRow:
             if len(writes) > len(self._waiting) > 0:
-                self._commit(self._waiting, patience)  # without the new write, which may be the refused one
+                self._commit(self._waiting, timeout)  # without the new write, which may be the refused one
             else:
                 self._forget()
             raise
@@ -124,7 +124,7 @@ class Recorder:
 
     def _weight(self, began: float | None) -> float:
         """How much longer than usual an attempt took, as when a server is unreachable; delays the next one."""
-        return 1.0 if began is None else max(1.0, (time.monotonic() - began) / LESS_PATIENCE)
+        return 1.0 if began is None else max(1.0, (time.monotonic() - began) / RETRY_LOCK_TIMEOUT)
 
     def _forget(self) -> None:
         """Drop the pending writes, which are recorded or refused, and their spool files."""
@@ -136,7 +136,7 @@ class Recorder:
         """Save pending writes to the spool file, or to a new one if that has become unwritable."""
         if not self._append() and (last or time.monotonic() >= self._next_file):
             self._next_file = time.monotonic() + SECONDS_BETWEEN_TRIES
-            for folder in self._places.usable():
+            for folder in self._folders.usable():
                 with suppress(OSError):
                     self._files.append(SpoolFile(folder, self._owner, self._waiting))
                     self._saved = len(self._waiting)

@@ -17,7 +17,7 @@ ASIDE = ".kept"  # appended to the name of a spool file that is not, or not comp
 NAMED: set[Path] = set()  # spool files that this process has already reported as not recordable yet
 
 
-def replay(database: Database, patience: float | None = None, run_id: str | None = None) -> Iterator[str]:
+def replay(database: Database, timeout: float | None = None, run_id: str | None = None) -> Iterator[str]:
     """Record the spools of a database, or only those of a run; yields a sentence about the outcome of each.
 
     Spools that live processes are still writing are skipped.
@@ -25,7 +25,7 @@ def replay(database: Database, patience: float | None = None, run_id: str | None
     for spool in pending(database.location):
         if not spool.is_live and run_id in (None, spool.owner.run):
             try:
-                yield from replay_one(database, spool.path, patience)
+                yield from replay_one(database, spool.path, timeout)
             except DatabaseError as error:
                 if spool.path not in NAMED:
                     yield f"still in {spool.path}: {spool.what} of run {spool.owner.run}; {error}"
@@ -33,8 +33,8 @@ def replay(database: Database, patience: float | None = None, run_id: str | None
                 return  # the next one would wait as long
 
 
-def replay_one(database: Database, path: Path, patience: float | None) -> Iterator[str]:
-    with database.writing(patience, alone=True) as session:
+def replay_one(database: Database, path: Path, timeout: float | None) -> Iterator[str]:
+    with database.writing(timeout, alone=True) as session:
         # The file is read under the database's lock, so two processes do not record it at once.  If this one is killed
         # before it removes the file, the next finds the measurements in the database.
         spool = read_spool(path)

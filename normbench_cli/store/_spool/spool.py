@@ -51,27 +51,27 @@ class Spool:
 
 
 @dataclass(frozen=True)
-class Place:
+class SpoolFolder:
     """A folder for spool files, created in `base` if necessary.  private: only for this user, as `base` is shared."""
 
-    folder: Path
+    path: Path
     base: Path
     private: bool = False
 
 
-def places(location: Location) -> list[Place]:
+def spool_folders(location: Location) -> list[SpoolFolder]:
     """The folders for the spool files of a database, the preferred one first."""
     home, temporary = paths.home().absolute(), paths.temporary()
     user = f"normbench-spool-{getattr(os, 'getuid', lambda: 'user')()}"
-    elsewhere = [Place(home / "spool", home), Place(temporary / user, temporary, private=True)]
+    elsewhere = [SpoolFolder(home / "spool", home), SpoolFolder(temporary / user, temporary, private=True)]
     if location.path is None:
         return elsewhere
     beside = location.path.resolve().parent
-    return [Place(beside, beside), *elsewhere]
+    return [SpoolFolder(beside, beside), *elsewhere]
 
 
-class Places:
-    """The places for a database's spool files when this object was made.
+class SpoolFolders:
+    """The folders for a database's spool files when this object was made.
 
     A folder that has disappeared is not recreated: it may be the mount point of a disk, and a file there would be
     hidden when the disk is mounted again.
@@ -79,19 +79,19 @@ class Places:
 
     def __init__(self, location: Location) -> None:
         self._database = location.path
-        self._known = {place: identity(place.base) for place in places(location)}
+        self._known = {folder: identity(folder.base) for folder in spool_folders(location)}
 
     def usable(self) -> Iterator[Path]:
         """Folders that are still the same ones; the caller has to try whether they are writable."""
-        for place, known in self._known.items():
+        for folder, known in self._known.items():
             with suppress(OSError):
-                if known is None or identity(place.base) != known:
+                if known is None or identity(folder.base) != known:
                     continue
-                if place.folder == place.base and not (self._database and self._database.exists()):
+                if folder.path == folder.base and not (self._database and self._database.exists()):
                     continue
-                place.folder.mkdir(mode=0o700 if place.private else 0o777, exist_ok=True)
-                if not place.private or is_own(place.folder):
-                    yield place.folder
+                folder.path.mkdir(mode=0o700 if folder.private else 0o777, exist_ok=True)
+                if not folder.private or is_own(folder.path):
+                    yield folder.path
 
 
 def identity(folder: Path) -> Identity | None:
@@ -116,12 +116,12 @@ def pending(location: Location) -> list[Spool]:
 
 
 def spool_paths(location: Location) -> Iterator[Path]:
-    for place in places(location):
+    for folder in spool_folders(location):
         with suppress(OSError):
-            if not place.private or is_own(place.folder):
-                names = sorted(entry.name for entry in os.scandir(place.folder))
+            if not folder.private or is_own(folder.path):
+                names = sorted(entry.name for entry in os.scandir(folder.path))
                 yield from (
-                    place.folder / name for name in names if name.startswith(BEGINNING) and name.endswith(ENDING)
+                    folder.path / name for name in names if name.startswith(BEGINNING) and name.endswith(ENDING)
                 )
 
 

@@ -10,7 +10,7 @@
                 |  name ["not"] "like" value
 
 `parser` turns text into an `expression.Filter`, a tree of comparisons; `values` defines comparisons for each type of
-column; `place` points at the position of an error.  Nothing is evaluated as Python or becomes SQL: a filter is applied
+column; `position` points at an error.  Nothing is evaluated as Python or becomes SQL: a filter is applied
 to rows that have been read.  Standard library only.
 """
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from normbench_cli.errors import UsageError
-from normbench_cli.store.filter.place import Place
+from normbench_cli.store.filter.position import Position
 from normbench_cli.store.filter.values import Test, equals_any, is_metric, like, ordered
 
 if TYPE_CHECKING:
@@ -21,23 +21,23 @@ Columns = Mapping[str, Sequence[Any]]  # name -> one value per row
 class Comparison:
     """A column compared with one or several values.
 
-    place: its position in an expression, for messages; None for ``key=value``.
+    position: its position in an expression, for messages; None for ``key=value``.
     """
 
     name: str
     operator: str
     values: tuple[str, ...]
-    place: Place | None = None
+    position: Position | None = None
 
     def mask(self, columns: Columns) -> list[bool]:
         column = columns[self.name]
         try:
             test = self._test(column)
         except UsageError as error:
-            if self.place is None:
+            if self.position is None:
                 raise
             what, _, do = str(error).partition("; ")
-            raise self.place.error(what, do) from error
+            raise self.position.error(what, do) from error
         return [test(value) for value in column]
 
     def _test(self, column: Sequence[Any]) -> Test:
@@ -111,11 +111,11 @@ class Filter:
         return tuple(dict.fromkeys(one.name for one in self.root.comparisons())) if self.root else ()
 
     @cached_property
-    def metrics(self) -> dict[str, Place | None]:
+    def metrics(self) -> dict[str, Position | None]:
         """The compared metrics, and where each is first named."""
         if self.root is None:
             return {}
-        return {one.name: one.place for one in reversed(list(self.root.comparisons())) if is_metric(one.name)}
+        return {one.name: one.position for one in reversed(list(self.root.comparisons())) if is_metric(one.name)}
 
     def matches(self, row: Mapping[str, Any]) -> bool:
         return self.root is None or self.root.mask({name: [row.get(name)] for name in self.names})[0]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import suggest
 from normbench_cli.store.filter.expression import And, Comparison, Filter, Node, Not, Or
-from normbench_cli.store.filter.place import Place, printable
+from normbench_cli.store.filter.position import Position, printable
 from normbench_cli.store.filter.values import NAMES, looks_like_a_metric
 
 MOST_NESTED = 50  # parentheses
@@ -55,12 +55,12 @@ def plain_pair(text: str) -> tuple[str, str] | None:
     return name, value
 
 
-def check_name(name: str, place: Place | None = None) -> None:
+def check_name(name: str, position: Position | None = None) -> None:
     if name in NAMES or (looks_like_a_metric(name) and name.isprintable()):
         return
     what = f"there is no setting '{printable(name)}'"
     do = suggest(name[:40], [*NAMES, "test/accuracy", "train/loss"]) + "; a metric of another name is written in quotes"
-    raise place.error(what, do) if place else UsageError(what, do)
+    raise position.error(what, do) if position else UsageError(what, do)
 
 
 def joined(kind: type[And | Or], parts: Sequence[Node]) -> Node:
@@ -101,7 +101,7 @@ class Parser:
         return Not(found) if negated else found
 
     def group(self) -> Node:
-        opened = Place(self.text, self.at - 1)
+        opened = Position(self.text, self.at - 1)
         self.nested += 1
         if self.nested > MOST_NESTED:
             raise opened.error(f"more than {MOST_NESTED} parentheses are open", "write the filter with fewer")
@@ -112,44 +112,44 @@ class Parser:
         return found
 
     def comparison(self) -> Node:
-        place = self.place()
+        position = self.position()
         name = self.name()
         negated = self.keyword("not")
         for operator in ("in", "like"):
             if self.keyword(operator):
-                found = Comparison(name, operator, self.items() if operator == "in" else (self.value(VALUE),), place)
+                found = Comparison(name, operator, self.items() if operator == "in" else (self.value(VALUE),), position)
                 return Not(found) if negated else found
         sign = None if negated else OPERATOR.match(self.text, self.at)
         if not sign:
             do = "write in or like" if negated else EXAMPLE
-            raise self.place().error(f"expected an operator after {printable(name)}", do)
+            raise self.position().error(f"expected an operator after {printable(name)}", do)
         self.at = sign.end()
         operator = {"==": "=", "!=": "=", "<>": "="}.get(sign[0], sign[0])
-        found = Comparison(name, operator, (self.value(VALUE),), place)
+        found = Comparison(name, operator, (self.value(VALUE),), position)
         return Not(found) if sign[0] in ("!=", "<>") else found
 
     def name(self) -> str:
-        place = self.place()
+        position = self.position()
         if (quoted := self.quoted()) is not None:
             if quoted not in NAMES and not (quoted and quoted.isprintable()):
-                raise place.error("this is not the name of a setting or metric", EXAMPLE)
+                raise position.error("this is not the name of a setting or metric", EXAMPLE)
             return quoted
         found = NAME.match(self.text, self.at)
         if not found or found[0].lower() in ("and", "or"):
-            raise place.error("expected a setting or metric", EXAMPLE)
-        check_name(found[0], place)
+            raise position.error("expected a setting or metric", EXAMPLE)
+        check_name(found[0], position)
         self.at = found.end()
         self.skip()
         return found[0]
 
     def value(self, pattern: re.Pattern[str]) -> str:
         self.skip()
-        place = self.place()
+        position = self.position()
         if (quoted := self.quoted()) is not None:
             return quoted
         found = pattern.match(self.text, self.at)
         if not found or found[0].lower() in ("and", "or"):
-            raise place.error("expected a value", "write one; in quotes if it has blanks or parentheses")
+            raise position.error("expected a value", "write one; in quotes if it has blanks or parentheses")
         self.at = found.end()
         self.skip()
         return found[0]
@@ -157,7 +157,7 @@ class Parser:
     def items(self) -> tuple[str, ...]:
         """The values of ``in (...)``; a bare ``key=value`` belongs to the spec before it, as on the command line."""
         if not self.sign("("):
-            raise self.place().error("in is not followed by a list", "write in (batchnorm, popnorm)")
+            raise self.position().error("in is not followed by a list", "write in (batchnorm, popnorm)")
         found: list[str] = []
         while True:
             bare = self.text[self.at : self.at + 1] not in "'\""
@@ -169,7 +169,7 @@ class Parser:
             if self.sign(")"):
                 return tuple(found)
             if not self.sign(","):
-                raise self.place().error("the values of in are not separated by a comma", "write in (a, b)")
+                raise self.position().error("the values of in are not separated by a comma", "write in (a, b)")
 
     def quoted(self) -> str | None:
         """Quoted text, in which quotes are doubled; None if none begins here."""
@@ -177,7 +177,7 @@ class Parser:
             return None
         found = QUOTED.match(self.text, self.at)
         if not found:
-            raise self.place().error("this quote is not closed", "close it; a quote inside a text is doubled")
+            raise self.position().error("this quote is not closed", "close it; a quote inside a text is doubled")
         self.at = found.end()
         self.skip()
         mark = found[0][0]
@@ -205,13 +205,13 @@ class Parser:
         """The error for text after the end of a comparison."""
         word = re.split(r"[\s()'\"]", self.rest(), maxsplit=1)[0]
         do = suggest(word[:40].lower(), ["and", "or"]) if word else "join comparisons by and, or; count the parentheses"
-        return self.place().error("expected 'and', 'or' or the end", do)
+        return self.position().error("expected 'and', 'or' or the end", do)
 
     def rest(self) -> str:
         return self.text[self.at :]
 
-    def place(self) -> Place:
-        return Place(self.text, self.at)
+    def position(self) -> Position:
+        return Position(self.text, self.at)
 
     def skip(self) -> None:
         """Skip blanks."""

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from normbench_cli.config import FIELDS, REGISTRIES, TYPES
 from normbench_cli.errors import UsageError
 from normbench_cli.registry.spec import read_value, suggest
-from normbench_cli.store.filter.place import printable
+from normbench_cli.store.filter.position import printable
 from normbench_cli.store.metric_names import unit_of
 from normbench_cli.store.status import STATUSES
 

@@ -10,7 +10,7 @@ MOST_SHOWN = 40  # characters of a filter that a message quotes
 
 
 @dataclass(frozen=True)
-class Place:
+class Position:
     """The rest of a filter's text from the character at `start`, counted from 0."""
 
     text: str
