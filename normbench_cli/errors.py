@@ -41,3 +41,8 @@ def first_sentence(error: BaseException, most: int = 200) -> str:
     """The first sentence of another library's error, to be quoted in a message; its type if it has no text."""
     line = str(error).strip().partition("\n")[0]
     return line.partition(". ")[0].rstrip(":. ")[:most] or type(error).__name__
+
+
+def last_line(error: BaseException) -> str:
+    """The last line of an error whose text is a traceback; its type if it has no text."""
+    return str(error).strip().rpartition("\n")[2] or type(error).__name__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from normbench_cli.errors import first_sentence
+from normbench_cli.errors import first_sentence, last_line
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,11 @@ def test_the_first_sentence_of_an_error(error: Exception, quoted: str) -> None:
 
 def test_a_long_sentence_is_cut() -> None:
     assert first_sentence(ValueError("x" * 500), most=10) == "x" * 10
+
+
+@pytest.mark.parametrize(
+    ("error", "quoted"),
+    [(OSError("Traceback:\n  line 1\nValueError: no\n"), "ValueError: no"), (OSError(" "), "OSError")],
+)
+def test_the_last_line_of_an_error(error: Exception, quoted: str) -> None:
+    assert last_line(error) == quoted

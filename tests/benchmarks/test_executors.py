@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 WORKERS = 2
 CELLS = {"local": 200, "ray": 200, "submitit": 24}  # a job of submitit starts Python and loads torch
 MOST_LOCALLY = 0.3
+MOST_TOGETHER = 1.5  # times one cell's time, for two that compile the same kernels
 
 
 @pytest.mark.parametrize("executor", CELLS)
@@ -84,11 +85,13 @@ def test_a_grid_of_24_cells_on_two_cores_is_faster_by_two_processes(model: str, 
 
 
 def test_processes_that_compile_the_same_kernels_wait_for_each_other(tmp_path: Path) -> None:
-    """Two cells of a kind begin together in an empty cache: against one cell alone, and one in a filled cache."""
+    """Two cells of a kind that begin together in an empty cache take hardly longer than one cell alone."""
     words = ["--norm", "augnorm:phi=1.5", "--epochs", "1", "--executor", "local", "--per-run", "cpus=1"]
     homes = {"alone": ["--seeds", "0"], "together": ["--seeds", "0,1"]}
+    cold = {}
     for name, seeds in homes.items():
         (tmp_path / name).mkdir()
-        cold = seconds_of(tmp_path / name / "cold", *words, *seeds)
+        cold[name] = seconds_of(tmp_path / name / "cold", *words, *seeds)
         warm = seconds_of(tmp_path / name / "warm", *words, *seeds)
-        print(f"\n{name}: cold {cold:.1f} s, warm {warm:.1f} s")
+        print(f"\n{name}: cold {cold[name]:.1f} s, warm {warm:.1f} s")
+    assert cold["together"] < MOST_TOGETHER * cold["alone"]

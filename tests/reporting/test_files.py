@@ -82,6 +82,7 @@ def test_what_a_terminal_obeys_is_neutral_in_files(two_norms: Store, tmp_path: P
     two_norms.end(run_id, "finished")
     report = report_of(two_norms, ReportQuery(curves=["test/accuracy"]))
     list(write_files(to_document(report), tmp_path, ["md", "csv", "latex", "html", "json"]))
+    assert {".md", ".csv", ".tex", ".html", ".json"} <= {path.suffix for path in tmp_path.iterdir()}
     for path in tmp_path.glob("*"):
         if path.is_file() and path.suffix not in (".png", ".db"):
             text = path.read_text(encoding="utf-8")

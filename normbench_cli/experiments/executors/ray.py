@@ -13,7 +13,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError, RuntimeEnvSetupError, TaskUnschedulableError
 
 from normbench_cli import interrupts, paths
-from normbench_cli.errors import NormbenchError, first_sentence
+from normbench_cli.errors import NormbenchError, first_sentence, last_line
 from normbench_cli.experiments.executors.choice import Choice, PerRun
 from normbench_cli.experiments.executors.protocol import Ended, Failed, Lost, Task, TaskEvent, Work
 from normbench_cli.experiments.executors.worker import run_task
@@ -97,8 +97,7 @@ def event_of(task: str, reference: Any) -> TaskEvent:
     try:
         return Ended(task, ray.get(reference))
     except (RayTaskError, RuntimeEnvSetupError, TaskUnschedulableError) as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        return Failed(task, lines[-1])
+        return Failed(task, last_line(error))
     except RayError as error:
         return Lost(task, f"{type(error).__name__}: {first_sentence(error)}")
 

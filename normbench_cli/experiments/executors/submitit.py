@@ -15,7 +15,7 @@ from submitit.core.utils import DelayedSubmission, FailedJobError, UncompletedJo
 
 from normbench_cli import paths
 from normbench_cli.device import usable_cores
-from normbench_cli.errors import UsageError
+from normbench_cli.errors import UsageError, last_line
 from normbench_cli.experiments.executors.choice import Choice
 from normbench_cli.experiments.executors.protocol import Ended, Failed, Lost, Outcome, Started, Task, TaskEvent, Work
 from normbench_cli.experiments.executors.worker import run_task
@@ -114,7 +114,7 @@ class SubmititExecutor:
                 job.paths.stdout.unlink(missing_ok=True)
                 job.paths.stderr.unlink(missing_ok=True)
         except FailedJobError as error:
-            found = Failed(task, str(error).strip().splitlines()[-1])
+            found = Failed(task, last_line(error))
         except UncompletedJobError:
             pass
         for file in (job.paths.submitted_pickle, job.paths.result_pickle, job.paths.submission_file):

@@ -7,6 +7,8 @@ import signal
 import stat
 import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from normbench_cli.errors import UsageError
 from normbench_cli.experiments.events import CellState, Event, Notice, ignore
 from normbench_cli.experiments.executors.choice import Choice, PerRun, choose
 from normbench_cli.experiments.executors.launch import run_works
+from normbench_cli.experiments.executors.protocol import Failed
 from normbench_cli.interrupts import Interrupted
 from normbench_cli.store import Store
 from tests.experiments.executors.pretend_slurm import make_slurm
@@ -73,6 +76,20 @@ def test_an_interrupt_cancels_the_jobs(home: Path, with_slurm: bool, request: py
     with Store.open() as store, pytest.raises(Interrupted):
         run_works(works(epochs=100_000), submitit_choice(1), store, interrupt)
     assert [run.status for run in recorded_runs(home)] == ["interrupted"]
+
+
+def test_a_job_whose_error_has_no_text_fails_with_the_type_of_the_error(tmp_path: Path) -> None:
+    from submitit.core.utils import FailedJobError, JobPaths
+
+    from normbench_cli.experiments.executors.submitit import SubmititExecutor
+
+    def fail() -> None:
+        raise FailedJobError
+
+    job: Any = SimpleNamespace(job_id="7", paths=JobPaths(tmp_path, "7"), result=fail)
+    job.paths.result_pickle.touch()
+    event = SubmititExecutor(Choice("submitit"), cluster="local")._event("a task", job)
+    assert event == Failed("a task", "FailedJobError")
 
 
 def test_slurm_allocates_whole_gpus() -> None:
