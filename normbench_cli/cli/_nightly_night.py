@@ -131,4 +131,4 @@ def print_cron(
 
 
 def absolute(path: str) -> str:
-    return str(Path(path).expanduser().absolute())
+    return str(paths.expanded(path).absolute())

@@ -19,6 +19,7 @@ from normbench_cli.errors import UsageError
 from normbench_cli.nightly.cell import KINDS, MAX_REMEASUREMENTS, NightlyCell, NightlySuite
 from normbench_cli.nightly.read_cells import SETTINGS, read_cells, whole_number
 from normbench_cli.nightly.series import Kind
+from normbench_cli.paths import expanded
 from normbench_cli.registry.spec import suggest
 from normbench_cli.registry.trust import recorded_in
 from normbench_cli.suites.checks import check_keys, check_table, check_types
@@ -46,7 +47,7 @@ def find_suite(name_or_file: str) -> Path:
 
 def own_file(suite: NightlySuite) -> str:
     """The absolute path of a user's own suite file; empty for a built-in suite."""
-    source = Path(suite.source).expanduser().absolute()
+    source = expanded(suite.source).absolute()
     return "" if source.parent == FOLDER else str(source)
 
 
