@@ -56,11 +56,10 @@ def test_a_database_that_cannot_be_written_is_not_called_damaged(
 ) -> None:
     enter(0.5)
     with largest_file(1000):
-        for words in (WORDS, ["db", "check"], ["runs", "list"]):
+        for words in (WORDS, ["db", "check"], ["runs", "list"], ["db", "backup", "copy.db"]):
             line = one_line(normbench(*words, "-q"))
             assert f"the database {home / 'normbench.db'} could not be written" in line
             assert "restore" not in line
-        assert "bytes missing" in one_line(normbench("db", "backup", "copy.db"))
     assert not Path("copy.db").exists()
     assert "sound" in normbench("db", "check").out
 

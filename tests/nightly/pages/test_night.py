@@ -35,7 +35,11 @@ def test_the_verdict_is_the_first_sentence_of_both_files() -> None:
     assert page.lead == sentence
     assert to_markdown(page).splitlines()[2].replace("\\", "") == f"**{sentence}**"
     html = to_html(page)
-    assert html.index(f'<p class="lead">{sentence}</p>') < html.index("<main>") < html.index("What makes this")
+    assert (
+        html.index(f'<p class="lead">{sentence}</p>')
+        < html.index("<main>")
+        < html.index("How to reproduce this report")
+    )
 
 
 def test_a_regression_says_since_when_between_which_commits_by_how_much_and_how_it_was_confirmed() -> None:

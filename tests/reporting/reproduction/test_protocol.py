@@ -17,11 +17,14 @@ def differences(name: str, scale: Scale) -> list[tuple[str, ...]]:
 
 def test_a_suite_with_a_schedule_of_its_own() -> None:
     scale = Scale("short", fraction=0.5)
-    assert differences("popnorm-setting/resnet20", scale) == [
-        ("iterations", "30000", "300", "set by the suite for this scale"),
+    assert differences("popnorm-setting/resnet20-weights", scale) == [
+        ("iterations", "30000", "2340", "set by the suite for this scale"),
         ("seeds", "2", "1", "to save time; the spread over seeds is not well known"),
     ]
-    assert schedule_text(suites.find("popnorm-setting/resnet20"), scale) == "300 of 30000 iterations, 1 of 2 seeds"
+    assert (
+        schedule_text(suites.find("popnorm-setting/resnet20-weights"), scale)
+        == "2340 of 30000 iterations, 1 of 2 seeds"
+    )
 
 
 def test_a_schedule_that_the_budget_shortens() -> None:
