@@ -60,6 +60,8 @@ def test_a_database_that_cannot_be_written_is_not_called_damaged(
             line = one_line(normbench(*words, "-q"))
             assert f"the database {home / 'normbench.db'} could not be written" in line
             assert "restore" not in line
+    with largest_file(60_000):  # enough to open the database, not for a copy of it
+        assert "bytes missing" in one_line(normbench("db", "backup", "copy.db"))
     assert not Path("copy.db").exists()
     assert "sound" in normbench("db", "check").out
 
