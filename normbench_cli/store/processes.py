@@ -36,9 +36,8 @@ def this_process() -> Process:
 def start_of(process: psutil.Process) -> float:
     """The start time of a process in seconds, on Linux since boot, because the reported time of day changes whenever
     the clock is set, as when a suspended machine wakes up."""
-    booted = (
-        boot_time() if sys.platform.startswith("linux") else 0.0
-    )  # must come first: older psutils compute create_time from it
+    # first, because older psutils compute create_time from it
+    booted = boot_time() if sys.platform.startswith("linux") else 0.0
     return float(process.create_time() - booted)
 
 
