@@ -30,7 +30,7 @@ def best_finding() -> str:
         for network, study in STUDIES.items()
         for act in ACTS
     }
-    gains = {place: test(rows["POP-Norm"]) - test(rows["BatchNorm"]) for place, rows in chosen.items()}
+    gains = {(network, act): gain(network, act) for network, act in chosen}
     parts = [
         f"with {act.lower()} {' and '.join(f'{gains[network, act]:+.1f} in {of(network)}' for network in STUDIES)}"
         for act in ACTS
@@ -86,8 +86,10 @@ def number(best: Best, column: str) -> str:
     return f"{mean:.3f} ± {sd:.3f}" if column == "loss" else f"{mean:.1f} ± {sd:.1f}"
 
 
-def test(best: Best) -> float:
-    return best.values["test"][0]
+def gain(network: str, act: str) -> float:
+    """POP-Norm's test accuracy minus BatchNorm's."""
+    batchnorm, popnorm = (best_of(STUDIES[network], act, norm).values["test"][0] for norm in NORMS)
+    return popnorm - batchnorm
 
 
 def of(network: str) -> str:
