@@ -51,7 +51,7 @@ def test_a_failing_cell_does_not_stop_the_grid(normbench: RunCommand, monkeypatc
 
     def fail_for_tanh(config: build.ResolvedConfig) -> Training:
         if config.act == "tanh":
-            raise RuntimeError("no luck")
+            raise RuntimeError("no such thing")
         return real(config)
 
     monkeypatch.setattr(build, "make_training", fail_for_tanh)

@@ -1,18 +1,18 @@
 """Statistics of repeated runs: what a few seeds can and cannot show.
 
-========== ==================================================================================================
-`summary`   mean, sd (ddof=1), n and the 95 % interval of the mean by Student's t
-`aggregate` the interquartile mean over data sets and seeds, with a stratified bootstrap interval
-`paired`    two groups compared seed by seed: interval, paired t, exact sign-flip permutation, effect size
-`power`     how many seeds would show the difference seen
-`multiple`  Holm's correction of a table of p-values
-`groups`    all groups of a table against a baseline, and which are tied with the best
-`budgets`   the best score that a smaller search is expected to find, with a bootstrap interval
-`luck`      the variance that choosing a setting by noisy validation scores adds to the final runs
-`tuned`     contenders of a tuning: the best on fresh seeds, and the width of a setting's good range
-`survival`  times until a score is reached, censored where it was not: Kaplan and Meier, the log-rank test
-`datasets`  wins and losses over data sets: the sign test; Friedman's test with Nemenyi's critical difference
-========== ==================================================================================================
+============== =================================================================================================
+`summary`      mean, sd (ddof=1), n and the 95 % interval of the mean by Student's t
+`aggregate`    the interquartile mean over data sets and seeds, with a stratified bootstrap interval
+`paired`       two groups compared seed by seed: interval, paired t, exact sign-flip permutation, effect size
+`power`        how many seeds would show the difference seen
+`multiple`     Holm's correction of a table of p-values
+`groups`       all groups of a table against a baseline, and which are tied with the best
+`budgets`      the best score that a smaller search is expected to find, with a bootstrap interval
+`search_noise` the variance that choosing a setting by noisy validation scores adds to the final runs
+`tuned`        contenders of a tuning: the best on fresh seeds, and the width of a setting's good range
+`survival`     times until a score is reached, censored where it was not: Kaplan and Meier, the log-rank test
+`datasets`     wins and losses over data sets: the sign test; Friedman's test with Nemenyi's critical difference
+============== =================================================================================================
 
 **When a difference is called significant**: when the p-value of the sign-flip permutation test, Holm-corrected over the
 table, is at most 0.05.  That test assumes no normal distribution, only that the sign of a difference is a coin toss if
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         sign_test,
     )
     from normbench_cli.reporting.statistics.groups import GroupComparisons, by_seed, compare_groups, compared
-    from normbench_cli.reporting.statistics.luck import luck_of_search
     from normbench_cli.reporting.statistics.multiple import holm
     from normbench_cli.reporting.statistics.paired import (
         LEVEL,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
         t_test_p_value,
     )
     from normbench_cli.reporting.statistics.power import seeds_for_level, seeds_needed, smallest_p_value
+    from normbench_cli.reporting.statistics.search_noise import search_variance
     from normbench_cli.reporting.statistics.survival import (
         Time,
         TimeComparison,
@@ -86,11 +86,11 @@ __all__ = [
     "interquartile_mean",
     "kaplan_meier",
     "log_rank",
-    "luck_of_search",
     "median_time",
     "nemenyi_critical_difference",
     "rank_contenders",
     "robust_range",
+    "search_variance",
     "seeds_for_level",
     "seeds_needed",
     "sign_flip_p_value",
@@ -109,15 +109,15 @@ def __getattr__(name: str) -> object:
             budgets,
             datasets,
             groups,
-            luck,
             multiple,
             paired,
             power,
+            search_noise,
             survival,
             tuned,
         )
 
-        modules = (aggregate, budgets, datasets, groups, luck, multiple, paired, power, survival, tuned)
+        modules = (aggregate, budgets, datasets, groups, multiple, paired, power, search_noise, survival, tuned)
         return next(getattr(module, name) for module in modules if hasattr(module, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -15,16 +15,16 @@ from normbench_cli.reporting.statistics.paired import LEVEL, NAN, Comparison, co
 
 POINT = 0.01  # one per cent of accuracy
 ROUNDING = 1e-9
-LUCK_DF = (
-    2  # degrees of freedom of an estimated luck; with more, equal contenders are called different too often (docs)
-)
+# degrees of freedom of an estimated search variance; with more, equal contenders are called different too often (docs)
+SEARCH_DF = 2
 
 
 @dataclass(frozen=True)
 class Ranking:
     """best: the contender with the best mean of its final runs, None if none has a value.
 
-    p: for each other contender, the test against the best that includes the luck of both searches, see `luck_test`.
+    p: for each other contender, the test against the best that includes the variance of both searches, see
+    `p_value_with_search`.
     p_t: the paired t-test of the final runs alone.  Both are after Holm's correction over all pairs of contenders,
     because the best one is known only afterwards.  p_permutation: the sign-flip test of the final runs, not
     corrected.
@@ -40,18 +40,20 @@ class Ranking:
         return not self.p.get(name, NAN) <= LEVEL
 
 
-def rank_contenders(finals: Mapping[Hashable, Seeds], luck: Mapping[Hashable, float] | None = None) -> Ranking:
+def rank_contenders(
+    finals: Mapping[Hashable, Seeds], search_variances: Mapping[Hashable, float] | None = None
+) -> Ranking:
     """Return the ranking.  finals: each contender's final values by seed, nan for a diverged run.
 
-    luck: the variance that each contender's search adds.  A t-test decides, because with five seeds the permutation
+    search_variances: what each contender's search adds.  A t-test decides, because with five seeds the permutation
     test cannot go below 1/16.
     """
-    best, luck = best_group(finals, higher_is_better=True), luck or {}
+    best, added = best_group(finals, higher_is_better=True), search_variances or {}
     pairs = [pair for pair in combinations(finals, 2) if paired(finals[pair[0]], finals[pair[1]])[0]]
     found = [compare_paired(*paired(finals[a], finals[b])) for a, b in pairs]
     tests = {
         "p": holm(
-            [with_luck(one, luck.get(a, 0.0), luck.get(b, 0.0)) for (a, b), one in zip(pairs, found, strict=True)]
+            [p_value_of(one, added.get(a, 0.0), added.get(b, 0.0)) for (a, b), one in zip(pairs, found, strict=True)]
         ),
         "p_t": holm([one.p_t for one in found]),
         "p_permutation": [one.p_permutation for one in found],
@@ -60,13 +62,13 @@ def rank_contenders(finals: Mapping[Hashable, Seeds], luck: Mapping[Hashable, fl
     return Ranking(best, **{test: {name: ps[number] for number, name in others} for test, ps in tests.items()})
 
 
-def with_luck(found: Comparison, a: float, b: float) -> float:
-    """The two-sided p-value of a comparison of contenders whose searches add the variances a and b; without luck the
-    paired t-test's."""
-    return luck_test(found.difference, found.sd, found.n, a, b) if a + b > 0 else found.p_t
+def p_value_of(found: Comparison, a: float, b: float) -> float:
+    """The two-sided p-value of a comparison of contenders whose searches add the variances a and b; if they add
+    none, the paired t-test's."""
+    return p_value_with_search(found.difference, found.sd, found.n, a, b) if a + b > 0 else found.p_t
 
 
-def luck_test(difference: float, sd: float, n: int, a: float, b: float) -> float:
+def p_value_with_search(difference: float, sd: float, n: int, a: float, b: float) -> float:
     """The two-sided p-value of t = difference / sqrt(sd^2 / n + a + b), where two searches add the variances a and b;
     never below the paired t-test's, which has fewer degrees of freedom."""
     if n < 2 or not a + b > 0:
@@ -79,8 +81,8 @@ def luck_test(difference: float, sd: float, n: int, a: float, b: float) -> float
 
 def satterthwaite(of_seeds: float, n: int, a: float, b: float) -> float:
     """The degrees of freedom of a sum of variances by Welch and Satterthwaite: n - 1 for the variance over n seeds,
-    `LUCK_DF` for that of each search."""
-    return (of_seeds + a + b) ** 2 / (of_seeds**2 / (n - 1) + (a**2 + b**2) / LUCK_DF)
+    `SEARCH_DF` for that of each search."""
+    return (of_seeds + a + b) ** 2 / (of_seeds**2 / (n - 1) + (a**2 + b**2) / SEARCH_DF)
 
 
 @dataclass(frozen=True)

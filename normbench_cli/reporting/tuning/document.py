@@ -33,7 +33,7 @@ def final_table(found: Findings) -> Table:
     rows = [[Cell(row.name), *chosen_cells(found, row), *final_cells(found, row)] for row in found.rows]
     return Table(
         "Chosen settings, on fresh seeds",
-        [*columns, "95 % interval", "luck of the search", "p", "verdict"],
+        [*columns, "95 % interval", "search sd", "p", "verdict"],
         rows,
         list(final_notes(found)),
     )
@@ -63,7 +63,7 @@ def final_cells(found: Findings, row: Finding) -> list[Cell]:
     return [
         Cell(text, test.mean, bold=verdict == "best", runs=runs),
         Cell(interval),
-        Cell(f"{row.luck * 100:.2f}", row.luck),
+        Cell(f"{row.search_sd * 100:.2f}", row.search_sd),
         Cell("-" if math.isnan(p) else f"{p:.3f}", None if math.isnan(p) else p),
         Cell(verdict),
     ]
@@ -76,9 +76,9 @@ def final_notes(found: Findings) -> Iterator[str]:
         f"with seeds {', '.join(map(str, tuning.seeds))}; each of these runs scores the test set once, at its end."
     )
     yield (
-        "± is the sample standard deviation (sd, ddof=1), the interval is of the mean by t. Luck of the search: sd of "
+        "± is the sample standard deviation (sd, ddof=1), the interval is of the mean by t. Search sd: sd of "
         "the chosen setting's true accuracy over validation scores drawn anew. p: t-test of the pairs with equal seed "
-        "against the best, with the luck of both searches in its variance, after Holm's correction over all pairs; "
+        "against the best, with the variance of both searches included, after Holm's correction over all pairs; "
         "tie: p > 0.05."
     )
     if any(one.by_fold for one in tuning.contenders):
@@ -158,7 +158,7 @@ def record_of(found: Findings, row: Finding) -> dict[str, Any]:
             f"test_{name}": getattr(test, name) if test else None
             for name in ("mean", "sd", "n", "ci95_low", "ci95_high")
         },
-        "luck_sd": row.luck,
+        "search_sd": row.search_sd,
         "p_holm": found.ranking.p.get(row.name),
         "p_t_holm": found.ranking.p_t.get(row.name),
         "p_permutation": found.ranking.p_permutation.get(row.name),

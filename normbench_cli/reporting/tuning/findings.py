@@ -12,7 +12,6 @@ from normbench_cli.reporting.statistics import (
     Summary,
     expected_best,
     expected_best_interval,
-    luck_of_search,
     rank_contenders,
     robust_range,
     summarize,
@@ -34,12 +33,12 @@ class Budgeted:
 
 @dataclass(frozen=True)
 class Finding:
-    """test: the summary of the final runs; None without any.  luck: the sd that the search adds to their mean.
+    """test: the summary of the final runs; None without any.  search_sd: the sd that the search adds to their mean.
     robust: the range of `Findings.setting`."""
 
     contender: Contender
     test: Summary | None
-    luck: float
+    search_sd: float
     robust: RobustRange
     expected: Sequence[Budgeted]
     diverged: int
@@ -76,19 +75,19 @@ def find(tuning: Tuning) -> Findings:
         one.name: {final.seed: final.value for final in one.finals} for one in tuning.contenders
     }
     rows = [finding_of(one, setting, tuning.space) for one in tuning.contenders]
-    luck: dict[Hashable, float] = {row.name: row.luck**2 for row in rows}
-    return Findings(tuning, setting, rows, rank_contenders(finals, luck))
+    variances: dict[Hashable, float] = {row.name: row.search_sd**2 for row in rows}
+    return Findings(tuning, setting, rows, rank_contenders(finals, variances))
 
 
 def finding_of(contender: Contender, setting: str, space: Mapping[str, tuple[float, float, bool]]) -> Finding:
     finished = [trial for trial in contender.trials if trial.status == "finished"]
     values = [final.value for final in contender.finals if math.isfinite(final.value)]
     test = summarize(values) if values else None
-    luck = luck_of_search([trial.score for trial in finished], contender.examples, test.sd if test else NAN)
+    variance = search_variance([trial.score for trial in finished], contender.examples, test.sd if test else NAN)
     return Finding(
         contender=contender,
         test=test,
-        luck=math.sqrt(luck),
+        search_sd=math.sqrt(variance),
         robust=robust_range(
             [trial.values[setting] for trial in finished], [trial.score for trial in finished], log=space[setting][2]
         ),

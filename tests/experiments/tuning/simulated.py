@@ -12,7 +12,7 @@ from normbench_cli.experiments.tuning.contest import Contender, Outcome, run_rou
 from normbench_cli.experiments.tuning.request import Budget, Pruner, Sampler
 from normbench_cli.experiments.tuning.sampling import Proposal, Study
 from normbench_cli.experiments.tuning.space import parse_space
-from normbench_cli.reporting.statistics.luck import luck_of_search
+from normbench_cli.reporting.statistics.search_noise import search_variance
 from normbench_cli.reporting.statistics.tuned import Ranking, rank_contenders
 
 SPACE = parse_space([])
@@ -102,11 +102,13 @@ def tuned(
     """The ranking of contenders after their trials and final runs; they are called 0, 1, ..."""
     contenders, _ = search(objectives, rng, sampler=sampler)
     finals: dict[Hashable, dict[Hashable, float]] = {}
-    luck: dict[Hashable, float] = {}
+    variances: dict[Hashable, float] = {}
     for index, (objective, contender) in enumerate(zip(objectives, contenders, strict=True)):
         assert contender.chosen is not None
         mean = objective.mean(contender.chosen.values)
         finals[index] = {seed: mean + rng.normal(0, objective.sd) for seed in range(seeds)}
         scores = [trial.outcome.score for trial in contender.trials]
-        luck[index] = luck_of_search(scores, objective.examples, float(np.std(list(finals[index].values()), ddof=1)))
-    return rank_contenders(finals, luck)
+        variances[index] = search_variance(
+            scores, objective.examples, float(np.std(list(finals[index].values()), ddof=1))
+        )
+    return rank_contenders(finals, variances)

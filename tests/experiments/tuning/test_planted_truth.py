@@ -30,7 +30,7 @@ def test_a_contender_under_two_names_is_a_tie_in_95_percent_of_tunings() -> None
 
 @pytest.mark.slow
 def test_one_that_is_better_by_one_sd_of_the_differences_is_found_as_often_as_theory_says() -> None:
-    """With a validation set that leaves the choice to no luck; the power is that of the paired t-test at n = 5."""
+    """With a validation set that leaves nothing to chance; the power is that of the paired t-test at n = 5."""
     rng, exact = np.random.default_rng(1), 10**9
     plain = Objective(examples=exact, sd=0.0002)
     better = Objective(examples=exact, sd=0.0002, peak=plain.peak + 2**0.5 * plain.sd)

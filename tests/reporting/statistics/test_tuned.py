@@ -1,4 +1,4 @@
-"""Contenders on fresh seeds: without luck the test is the paired t-test; luck only makes it more careful."""
+"""Contenders on fresh seeds: without search variance the test is the paired t-test; search variance only makes it more careful."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import t, ttest_rel
 
 from normbench_cli.reporting.statistics import rank_contenders, robust_range
-from normbench_cli.reporting.statistics.tuned import LUCK_DF, luck_test, satterthwaite
+from normbench_cli.reporting.statistics.tuned import SEARCH_DF, p_value_with_search, satterthwaite
 
 NAN = float("nan")
 A, B = [0.91, 0.92, 0.915, 0.93, 0.90], [0.90, 0.905, 0.91, 0.91, 0.895]
@@ -19,7 +19,7 @@ def seeds(values: list[float]) -> dict[object, float]:
     return dict(enumerate(values))
 
 
-def test_without_luck_it_is_the_paired_t_test() -> None:
+def test_without_search_variance_it_is_the_paired_t_test() -> None:
     found = rank_contenders({"a": seeds(A), "b": seeds(B)})
     assert found.best == "a"
     assert found.p["b"] == pytest.approx(ttest_rel(A, B).pvalue)
@@ -28,20 +28,20 @@ def test_without_luck_it_is_the_paired_t_test() -> None:
 
 
 @pytest.mark.parametrize("variance", [0.0, 1e-7, 1e-5, 0.01])
-def test_luck_makes_no_difference_clearer(variance: float) -> None:
+def test_search_variance_makes_no_difference_clearer(variance: float) -> None:
     found = rank_contenders({"a": seeds(A), "b": seeds(B)}, {"a": variance})
     assert found.p["b"] >= found.p_t["b"] - 1e-12
 
 
-def test_the_test_with_luck_is_that_of_welch_and_satterthwaite() -> None:
+def test_the_test_with_search_variance_is_that_of_welch_and_satterthwaite() -> None:
     assert satterthwaite(4.0, 5, 0.0, 0.0) == 4
-    assert satterthwaite(0.0, 5, 3.0, 3.0) == 2 * LUCK_DF
-    found = luck_test(0.03, 0.02, 5, 1e-4, 2e-4)
+    assert satterthwaite(0.0, 5, 3.0, 3.0) == 2 * SEARCH_DF
+    found = p_value_with_search(0.03, 0.02, 5, 1e-4, 2e-4)
     degrees = satterthwaite(0.02**2 / 5, 5, 1e-4, 2e-4)
     assert found == pytest.approx(2 * t.sf(0.03 / (0.02**2 / 5 + 3e-4) ** 0.5, degrees))
 
 
-def test_differences_that_are_all_equal_are_judged_by_luck_alone() -> None:
+def test_differences_that_are_all_equal_are_judged_by_search_variance_alone() -> None:
     same: dict[Hashable, dict[Hashable, float]] = {"a": {0: 0.91, 1: 0.92}, "b": {0: 0.90, 1: 0.91}}
     assert rank_contenders(same).is_tie("b")
     assert rank_contenders(same, {"a": 1e-4}).is_tie("b")

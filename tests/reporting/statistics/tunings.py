@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 from scipy.stats import nct, qmc
 
-from normbench_cli.reporting.statistics.luck import luck_of_search
-from normbench_cli.reporting.statistics.tuned import luck_test, satterthwaite
+from normbench_cli.reporting.statistics.search_noise import search_variance
+from normbench_cli.reporting.statistics.tuned import p_value_with_search, satterthwaite
 
 Array = NDArray[np.float64]
 LANDSCAPES: dict[str, Callable[[Array, Array, Array], Array]] = {
@@ -62,14 +62,14 @@ class Rates:
 
     found: how often it finds one that is better by one sd of the paired differences over seeds, by one and by three sd
     of the difference of the final means over whole tunings; theory: the power of a t-test with that total variance.
-    luck, estimated: the true sd that a search adds, and the root mean square of its estimates.
+    true_sd, estimated: the true sd that a search adds, and the root mean square of its estimates.
     """
 
     equal: float
     plain: float
     found: tuple[float, ...]
     theory: tuple[float, ...]
-    luck: float
+    true_sd: float
     estimated: float
 
 
@@ -77,37 +77,37 @@ def rates(plan: Plan, *, points: int = 20, each: int = 50, seed: int = 0) -> Rat
     """Of so many tunings with each of so many sets of points."""
     rng = np.random.default_rng(seed)
     rows = [row for number in range(points) for row in tunings(plan, plan.accuracies(number), each, rng)]
-    difference, sd, luck, *estimates = np.array(rows).T
+    difference, sd, added, *estimates = np.array(rows).T
     of_seeds, n = 2 * plan.sd**2 / plan.seeds, plan.seeds
-    total = np.sqrt(of_seeds + 2 * luck)
+    total = np.sqrt(of_seeds + 2 * added)
     better = [np.full(len(total), 2**0.5 * plan.sd), total, 3 * total]
 
     def p_values(offset: Array | float) -> Array:
         cases = zip(difference + offset, sd, *estimates, strict=True)
-        return np.array([luck_test(d, s, n, a, b) for d, s, a, b in cases])
+        return np.array([p_value_with_search(d, s, n, a, b) for d, s, a, b in cases])
 
-    degrees = np.array([satterthwaite(of_seeds, n, one, one) for one in luck])
+    degrees = np.array([satterthwaite(of_seeds, n, one, one) for one in added])
     limit = stdtrit(degrees, 0.975)
     return Rates(
         equal=float(np.mean(p_values(0) <= 0.05)),
         plain=float(np.mean(abs(difference) > stdtrit(n - 1, 0.975) * sd / n**0.5)),
         found=tuple(float(np.mean((p_values(by) <= 0.05) & (difference + by > 0))) for by in better),
         theory=tuple(float(np.mean(1 - nct.cdf(limit, degrees, by / total))) for by in better),
-        luck=float(luck.mean() ** 0.5),
+        true_sd=float(added.mean() ** 0.5),
         estimated=float(np.mean(estimates) ** 0.5),
     )
 
 
 def tunings(plan: Plan, accuracies: Array, number: int, rng: np.random.Generator) -> Iterator[tuple[float, ...]]:
-    """Of each tuning: difference of the final means, sd of the paired differences, true luck, both estimates of it."""
-    luck = float(accuracies[plan.scores(accuracies, 4000, rng).argmax(axis=2)].var())
+    """Of each tuning: difference of the final means, sd of the paired differences, true added, both estimates of it."""
+    added = float(accuracies[plan.scores(accuracies, 4000, rng).argmax(axis=2)].var())
     scores = plan.scores(accuracies, number, rng)
     finals = accuracies[scores.argmax(axis=2)][:, :, None] + rng.normal(0, plan.sd, (number, 2, plan.seeds))
     for of_search, runs in zip(scores, finals, strict=True):
         pairs = zip(of_search, runs, strict=True)
-        estimates = [luck_of_search(one.tolist(), plan.examples, float(values.std(ddof=1))) for one, values in pairs]
+        estimates = [search_variance(one.tolist(), plan.examples, float(values.std(ddof=1))) for one, values in pairs]
         differences = runs[0] - runs[1]
-        yield float(differences.mean()), float(differences.std(ddof=1)), luck, *estimates
+        yield float(differences.mean()), float(differences.std(ddof=1)), added, *estimates
 
 
 PLANS = [
@@ -123,8 +123,8 @@ def main() -> None:
     for plan in PLANS:
         one = rates(plan, each=25)
         columns = [one.equal, one.plain, *(value for pair in zip(one.found, one.theory, strict=True) for value in pair)]
-        lucks = f"{one.luck * 100:.2f} | {one.estimated * 100:.2f}"
-        print(f"{plan} | {lucks} | " + " | ".join(f"{100 * value:.1f} %" for value in columns), flush=True)
+        sds = f"{one.true_sd * 100:.2f} | {one.estimated * 100:.2f}"
+        print(f"{plan} | {sds} | " + " | ".join(f"{100 * value:.1f} %" for value in columns), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
-"""What the luck of a search adds to the variance of the final runs' mean.
+"""The variance that a search adds to the final runs' mean.
 
 A search chooses the trial with the best validation score.  With other validation examples and another seed it might
 choose another trial, with another accuracy.  Over repeated tunings, the mean of n final runs has the variance
 
     Var(true accuracy of the chosen trial) + sd over seeds^2 / n
 
-Final runs show the second term; the first, the luck, is estimated here.  True accuracies are unknown, and the scores
-cannot replace them: they spread wider, and the best of them is too good.  So the trials are modeled as a sample of a
-normal population, whose mean and sd are inferred from the scores (a hierarchical model, as for Rubin's eight schools):
+Final runs show the second term; the first, the search variance, is estimated here.  True accuracies are unknown, and
+the scores cannot replace them: they spread wider, and the best of them is too good.  So the trials are modeled as a
+sample of a normal population, whose mean and sd are inferred from the scores (a hierarchical model, as for Rubin's
+eight schools):
 
     score_k ~ N(accuracy_k, noise_k^2),   accuracy_k ~ N(mean, spread^2),   mean, spread: uniform
 
@@ -29,7 +30,7 @@ STEPS = 60  # grid points for the population's sd
 DRAWS = 2000
 
 
-def luck_of_search(scores: Sequence[float], examples: int, sd: float) -> float:
+def search_variance(scores: Sequence[float], examples: int, sd: float) -> float:
     """The variance of the chosen trial's true accuracy over redrawn validation scores.
 
     With one vector of accuracies, two searches choose a and b: the variance is half the mean of (a - b)^2, over redrawn
