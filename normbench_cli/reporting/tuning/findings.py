@@ -14,6 +14,7 @@ from normbench_cli.reporting.statistics import (
     expected_best_interval,
     rank_contenders,
     robust_range,
+    search_variance,
     summarize,
 )
 from normbench_cli.reporting.tuning.read import Contender, Tuning
