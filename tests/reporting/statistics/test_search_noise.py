@@ -73,7 +73,7 @@ def test_equal_contenders_are_seldom_called_different() -> None:
 @pytest.mark.parametrize("seeds", [3, 5, 10])
 @pytest.mark.parametrize(("landscape", "least"), [("broad peak", 0.6), ("sharp peak", 0.8), ("two peaks", 0.8)])
 def test_false_differences_and_power_are_those_stated(landscape: str, least: float, seeds: int) -> None:
-    """least: of the power that theory gives; at the broad peak one vector of scores shows less of the search variance."""
+    """least: of the power that theory gives; at the broad peak one vector of scores shows less of the variance."""
     found = rates(Plan(landscape, seeds=seeds), each=20)
     error = (0.05 * 0.95 / 400) ** 0.5
     assert found.equal <= 0.05 + 2 * error

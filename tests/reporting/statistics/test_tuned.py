@@ -1,4 +1,4 @@
-"""Contenders on fresh seeds: without search variance the test is the paired t-test; search variance only makes it more careful."""
+"""Contenders on fresh seeds: without search variance the test is the paired t-test, and with it only more careful."""
 
 from __future__ import annotations
 
