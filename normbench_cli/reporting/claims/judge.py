@@ -36,6 +36,11 @@ def judge(claim: Claim, frame: pd.DataFrame) -> Judgement:
     if rows.empty:
         return undecided("no run")
     found = JUDGES[claim.test](rows, claim)
-    if claim.groups and rows["seed"].nunique() == 1:  # another seed may give another result
+    if claim.groups and len(common_seeds(rows, claim)) == 1:  # another seed may give another result
         return replace(found, verdict="not enough evidence", test=f"{found.test}; one seed")
     return found
+
+
+def common_seeds(rows: pd.DataFrame, claim: Claim) -> set[int]:
+    """The seeds with which every group was run."""
+    return set.intersection(*(set(accepts(rows, group)["seed"]) for group in claim.groups))

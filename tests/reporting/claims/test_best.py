@@ -64,3 +64,10 @@ def test_one_seed_decides_nothing_and_its_estimate_is_shown() -> None:
     assert (found.verdict, found.n) == ("not enough evidence", 1)
     assert "difference +0.08" in found.test
     assert found.test.endswith("one seed")
+
+
+def test_a_second_seed_counts_only_if_every_group_was_run_with_it() -> None:
+    found = frame(range(2))
+    more = found[(found["norm"] == "popnorm") | (found["seed"] == 0)]
+    assert judge(claim("difference", least=0.06), more).test.endswith("one seed")
+    assert not judge(claim("difference", least=0.06), found).test.endswith("one seed")
