@@ -16,7 +16,7 @@ def weights_finding() -> str:
     widths = sorted(max(values) - min(values) for values in spans.values())
     return textwrap.fill(
         "**The initial weights, which the paper does not state, change the test accuracy by "
-        f"{widths[0]:.0f} to {widths[-1]:.0f} points.** "
+        f"{' and '.join(f'{width:.1f}' for width in widths)} points.** "
         f"ResNet-20 with sigmoid, {conditions(RESNET20)}: over {len(gains)} initial weights the test accuracy goes "
         f"{range_of(spans['BatchNorm'])} with BatchNorm and {range_of(spans['POP-Norm'])} with POP-Norm. With equal "
         f"weights POP-Norm differs by {fmean(gains):+.1f} points on average ({min(gains):+.1f} to {max(gains):+.1f}).",
