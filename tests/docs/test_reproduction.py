@@ -48,7 +48,7 @@ def test_a_page_says_how_many_runs_and_which_schedule(page: Path) -> None:
     text, rows = page.read_text(), records(page.with_suffix(".csv"))
     assert re.search(r"^\| row \|.*\| n \|", text, re.M)
     for schedule in {row["schedule"] for row in rows if row["schedule"]}:
-        assert re.search(rf"^Scale [a-z]+: .*{schedule}", text, re.M)
+        assert re.search(rf"^Scale [a-z]+: .*{re.escape(schedule)}", text, re.M)
 
 
 def test_the_kept_runs_are_those_of_the_pages_and_small(tmp_path: Path) -> None:
