@@ -38,8 +38,8 @@ def best_finding() -> str:
     ]
     text = (
         "**With each norm's best settings, on fresh seeds, POP-Norm's gain in test accuracy is "
-        f"{', and '.join(parts)}** (points; the paper's text: about 8 with sigmoid). The settings are the better of the "
-        "best single choice and the best combination, selected by the validation accuracy of seed 0. "
+        f"{', and '.join(parts)}** (points; the paper's text: about 8 with sigmoid). The settings are the better of "
+        "the best single choice and the best combination, selected by the validation accuracy of seed 0. "
         f"{conditions(STUDIES['ResNet-20'])}, mean ± sd:"
     )
     return f"{textwrap.fill(text, WIDTH)}\n\n{best_table(chosen)}"
