@@ -82,7 +82,7 @@ def main() -> NoReturn:
     except BrokenPipeError:  # the reader of the output has gone, as in `normbench report | head`
         drop_output()
         code = 0
-    except Exception as error:
+    except Exception as error:  # a full disk anywhere, or a bug: both get one line, too
         if (full := full_disk_in(error)) is not None:
             code = fail(disk_full(full.filename or "the output", full), EXIT_ERROR, debug)
             if full.filename is None:

@@ -15,15 +15,8 @@ from normbench_cli.store._merge.collisions import BEFORE
 from normbench_cli.store.rows import Row, kept_count
 from normbench_cli.store.thin import THINNED
 
-BY_FINALITY = (
-    "running",
-    "killed",
-    "interrupted",
-    "incomplete",
-    "failed",
-    "diverged",
-    "finished",
-)  # least to most final
+# least to most final
+BY_FINALITY = ("running", "killed", "interrupted", "incomplete", "failed", "diverged", "finished")
 OWN_RULES = ("id", "tag", "note", "details")  # columns with rules of their own
 Values = tuple[Any, ...]
 
