@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import lzma
 import shutil
-from contextlib import closing
+import sqlite3
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
@@ -18,12 +19,14 @@ from normbench_cli.errors import DatabaseError
 from normbench_cli.store._merge.contents import SAMPLES, Contents, read_contents
 from normbench_cli.store._merge.merge_rows import Merger
 from normbench_cli.store._merge.merged import Merged
+from normbench_cli.store.file_errors import SQLITE_ERRORS
 from normbench_cli.store.reading import RUNS
 from normbench_cli.store.rows import Row
 from normbench_cli.store.sqlite_file import connect
 from normbench_cli.store.store import Store
 
 NAME = "normbench.db.xz"  # `db merge FOLDER` finds it
+DROPPED = "dropped_indexes"  # the table of the exported file that lists its missing indexes
 
 
 def export_database(store: Store, folder: Path, run_ids: list[str] | None, *, series: bool) -> int:
@@ -43,9 +46,38 @@ def export_database(store: Store, folder: Path, run_ids: list[str] | None, *, se
         store.left_out |= source.left_out | done.left_out
     with closing(connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")  # a single file, without a log
+        drop_indexes(connection)
         connection.execute("VACUUM")
     compress(path, folder / NAME)
     return len(done.added)
+
+
+def drop_indexes(connection: sqlite3.Connection) -> None:
+    """Drop the indexes, a sixth of the compressed file, and list them for `restore_indexes`."""
+    found = connection.execute(
+        "SELECT indexes.name, indexes.tbl_name, columns.name FROM sqlite_master AS indexes"
+        " JOIN pragma_index_info(indexes.name) AS columns"
+        " WHERE indexes.type = 'index' AND indexes.sql IS NOT NULL ORDER BY indexes.name, columns.seqno"
+    ).fetchall()
+    connection.execute(f"CREATE TABLE {DROPPED} (name TEXT, tbl_name TEXT, column_name TEXT)")
+    connection.executemany(f"INSERT INTO {DROPPED} VALUES (?, ?, ?)", found)
+    for name in {name for name, _, _ in found}:
+        connection.execute(f"DROP INDEX {quoted(name)}")
+
+
+def restore_indexes(connection: sqlite3.Connection) -> None:
+    """Create the dropped indexes again.  The file may come from anywhere, so it lists names, not statements to run."""
+    columns: dict[tuple[str, str], list[str]] = {}
+    for name, table, column in connection.execute(f"SELECT * FROM {DROPPED} ORDER BY rowid"):
+        columns.setdefault((name, table), []).append(quoted(column))
+    for (name, table), of in columns.items():
+        connection.execute(f"CREATE INDEX {quoted(name)} ON {quoted(table)} ({', '.join(of)})")
+    connection.execute(f"DROP TABLE {DROPPED}")
+
+
+def quoted(name: str) -> str:
+    """A name of a table, column or index within an SQL statement."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def compress(path: Path, compressed: Path) -> None:
@@ -64,6 +96,8 @@ def decompress(compressed: Path, path: Path) -> Path:
         raise DatabaseError(
             f"{compressed} is damaged: {error}", "export it again with `normbench db export`"
         ) from error
+    with suppress(*SQLITE_ERRORS), closing(connect(path)) as connection:  # opening it for the merge reports them
+        restore_indexes(connection)
     return path
 
 

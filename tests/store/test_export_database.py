@@ -71,6 +71,24 @@ def test_some_runs_come_with_their_environment_alone_and_series_only_if_asked_fo
     assert counts == {"runs": 1, "environments": 1, "metrics": 1, "samples": 0}
 
 
+def indexes(path: Path) -> set[tuple[str, str]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return set(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index'"))
+
+
+def test_indexes_are_left_out_and_created_again_with_all_their_columns(recorded: list[str], tmp_path: Path) -> None:
+    with Store.open() as store:
+        assert store.location.path is not None
+        before = indexes(store.location.path)
+    file = exported(tmp_path / "kept") / NAME
+    (tmp_path / "plain.db").write_bytes(lzma.decompress(file.read_bytes()))
+    assert len(before) > 10
+    assert {name for name, _ in indexes(tmp_path / "plain.db")} == {name for name, sql in before if sql is None}
+    restored = indexes(decompress(file, tmp_path / "whole.db"))
+    assert {(name, sql and sql.replace('"', "")) for name, sql in restored} == before
+    merged(tmp_path / "plain.db", tmp_path).close()  # a file decompressed by hand
+
+
 def test_a_damaged_file_is_named_and_nothing_is_left_behind(recorded: list[str], tmp_path: Path) -> None:
     file = exported(tmp_path / "kept") / NAME
     file.write_bytes(file.read_bytes()[:-40])
