@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -40,6 +40,19 @@ def quit_at_once() -> None:
 def leave(_number: int, _frame: FrameType | None) -> None:
     os.write(2, b"normbench: interrupted\n")
     os._exit(EXIT_INTERRUPTED)
+
+
+def exit_if_interrupted(code: object) -> None:
+    """End the process immediately if this is the exit code of an interrupted command.
+
+    Python's own exit waits for the threads of every pool.  Inductor's would first compile all kernels in its queue,
+    which takes minutes.
+    """
+    if code == EXIT_INTERRUPTED:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # closed, or its reader has gone
+                stream.flush()
+        os._exit(EXIT_INTERRUPTED)
 
 
 @contextmanager

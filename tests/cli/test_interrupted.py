@@ -186,10 +186,29 @@ def test_other_commands_are_interrupted(home: Path, words: list[str], place: str
     assert {one.status for one in recorded_runs(home) if one.id != run.id} <= {"interrupted"}
 
 
+def test_an_interrupted_command_does_not_wait_for_the_queues_of_libraries() -> None:
+    """As inductor's, which compiled every kernel in its queue before the process ended."""
+    program = (
+        "import sys, time\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from normbench_cli import __main__\n"
+        "from normbench_cli.cli import main\n"
+        "def interrupted(standalone_mode):\n"
+        "    pool = ThreadPoolExecutor(1)\n"
+        "    for _ in range(100): pool.submit(time.sleep, 1)\n"
+        "    sys.stdout.write('printed so far')\n"
+        "    raise KeyboardInterrupt\n"
+        "main.app = interrupted\n"
+        "__main__.run()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=80)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "printed so far", "normbench: interrupted\n")
+
+
 @SLOW
 @pytest.mark.parametrize("number", range(12))
 def test_a_real_command_is_interrupted_at_any_time(home: Path, tmp_path: Path, number: int) -> None:
-    """StartedRuns as a user would, compiling its kernels, and signalled with its whole group, as by Ctrl-C."""
+    """Started as by a user, compiling its kernels, and signalled with its whole group, as by Ctrl-C."""
     rng = random.Random(number)
     words = ["train", "--norm", "augnorm", "--data", "digits", "--model", "resnet20", "--epochs", "5000", "--compile"]
     environment = os.environ | {"NORMBENCH_COMPILE": "always", "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -203,7 +222,11 @@ def test_a_real_command_is_interrupted_at_any_time(home: Path, tmp_path: Path, n
         )
         time.sleep(rng.uniform(0.3, 60))
         os.killpg(process.pid, rng.choice([signal.SIGINT, signal.SIGTERM]))
-        assert process.wait(timeout=60) == 130
+        try:
+            assert process.wait(timeout=60) == 130
+        finally:
+            process.kill()
+            process.wait()
     said = (tmp_path / "errors").read_text()
     assert said.count("\n") == 1, said
     assert said.startswith("normbench: interrupted")
