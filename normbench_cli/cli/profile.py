@@ -169,6 +169,7 @@ def profile(
         "--step": work.step != WorkOptions.step,
         "--start": work.start != WorkOptions.start,
         "--precision": precision != PRECISION,
+        "--no-memory": not memory,
     }
     more.check(sweep=work.sweep, others=unused)
     if more.solver:

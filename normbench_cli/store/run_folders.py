@@ -80,7 +80,8 @@ def copy_folder(source: Path, run_id: str) -> bool:
     A checkpoint is named after its step, and the newest one counts.
     """
     target = paths.run_folder(run_id)
-    missing = [file for file in sorted(source.glob("*")) if file.is_file() and not (target / file.name).exists()]
+    whole = [file for file in sorted(source.glob("*")) if file.is_file() and file.suffix != disk.UNFINISHED]
+    missing = [file for file in whole if not (target / file.name).exists()]
     if not missing or source.resolve() == target.resolve():
         return False
     target.mkdir(parents=True, exist_ok=True)

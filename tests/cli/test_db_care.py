@@ -67,12 +67,13 @@ def test_merging_copies_checkpoints_from_a_home_where_asked_to(
     normbench: RunCommand, enter: Enter, home: Path, tmp_path: Path
 ) -> None:
     run_id = enter(0.5)
-    add_checkpoint(run_id)
+    (add_checkpoint(run_id).parent / "checkpoint-9.pt.1-2.writing").touch()  # of a killed process
     shutil.move(home, tmp_path / "laptop")
     assert normbench("db", "merge", "laptop").code == 0
     assert not paths.run_folder(run_id).exists()
     assert "files of 1 runs copied" in normbench("db", "merge", "laptop", "--with-checkpoints").out
     assert add_checkpoint(run_id).read_bytes() == b"x" * 1000
+    assert len(list(paths.run_folder(run_id).iterdir())) == 1
     assert "copied" not in normbench("db", "merge", "laptop", "--with-checkpoints").out
 
 
