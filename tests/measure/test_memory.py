@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 import torch
 from torch import nn
 
 from normbench_cli.measure.memory import saved_activation_bytes
+from normbench_cli.registry import NORMS
 
 
 def test_saved_bytes_are_counted_once_and_without_parameters() -> None:
@@ -29,6 +33,21 @@ def test_buffers_are_not_counted_and_views_count_as_their_whole_storage_once() -
 
 def test_nothing_is_saved_without_gradients() -> None:
     assert saved_activation_bytes(lambda: torch.ones(3).exp()) == 0
+
+
+@pytest.mark.parametrize("norm", ["batchnorm", "popnorm", "augnorm"])
+def test_the_measured_graph_is_freed(norm: str) -> None:
+    """Every run once lost the memory of one batch.  `exp` saves its own output, which leads back to its node."""
+    layer = NORMS.build(norm, num_features=3)
+    outputs: list[weakref.ref[torch.Tensor]] = []
+
+    def forward() -> None:
+        y = layer(torch.randn(4, 3, 6, 6)).exp()
+        outputs.append(weakref.ref(y))
+
+    assert saved_activation_bytes(forward, layer) > 0
+    gc.collect()
+    assert [y() for y in outputs] == [None]
 
 
 IMAGES = (4, 3, 6, 6)
