@@ -57,7 +57,7 @@ def page_link(path: Path) -> str:
 
 def readme_findings() -> str:
     """The three most interesting findings as a list, for the README."""
-    spans, gains = over_weights()
+    resnet20, vgg16 = over_weights(RESNET20), over_weights(VGG16)
     found = [
         f"with {act.lower()} "
         + ", ".join(f"{norm} {ends(act, 'test')[norm]:.1f} % ({published(act, norm):.2f})" for norm in NORMS)
@@ -69,8 +69,8 @@ def readme_findings() -> str:
         f"**POP-Norm, full schedule** (ResNet-20, CIFAR-10, {conditions(WHOLE)}), ours (published): "
         f"{'; '.join(found)}.",
         f"**Early in training with sigmoid** ({measured(RESNET20)[0]['schedule']}), the initial weights, which the "
-        f"paper does not state, take BatchNorm {range_of(spans['BatchNorm'])} in ResNet-20. With equal weights "
-        f"POP-Norm adds {fmean(gains):.1f} points there and {fmean(over_weights(VGG16)[1]):.1f} in a narrow VGG16; "
+        f"paper does not state, take BatchNorm from {range_of(resnet20.spans['BatchNorm'])} in ResNet-20. With equal "
+        f"weights POP-Norm adds {fmean(resnet20.gains):.1f} points there and {fmean(vgg16.gains):.1f} in a narrow VGG16; "
         f"with each norm's best settings, on fresh seeds, {' and '.join(at_best)}.",
         f"**AugNorm on MUTAG**: {len(graphs)} scores are reproduced to within {farthest(graphs):.1f} points, "
         f"n={graphs[0]['n']} folds.",

@@ -4,49 +4,62 @@ from __future__ import annotations
 
 import textwrap
 from statistics import fmean
+from typing import NamedTuple
 
 from tests.docs.study import NORMS, RESNET20, VGG16, WIDTH, Study, conditions, range_of, scores
 
 WEIGHTS = ("base", "init", "xavier")  # how the rows begin that vary nothing but the initial weights
+NETWORKS = {"ResNet-20": RESNET20, "narrow VGG16": VGG16}
+ACTS = ("Sigmoid", "Tanh", "ReLU")
+
+
+class OverWeights(NamedTuple):
+    """Test accuracies over the initial weights from which both norms were trained.  spans: by norm.  gains: POP-Norm's
+    minus BatchNorm's, with the same weights."""
+
+    spans: dict[str, list[float]]
+    gains: list[float]
 
 
 def weights_finding() -> str:
     """How far the initial weights move the accuracy, and how far the norm does with equal weights."""
-    spans, gains = over_weights()
-    widest = max(max(values) - min(values) for values in spans.values())
-    return textwrap.fill(
+    found = {
+        (network, act): over_weights(study, act)
+        for network, study in NETWORKS.items()
+        for act in ACTS
+        if over_weights(study, act).gains
+    }
+    widest = max(max(values) - min(values) for one in found.values() for values in one.spans.values())
+    fewest, most = (of(len(one.gains) for one in found.values()) for of in (min, max))
+    count = str(most) if fewest == most else f"{fewest} to {most}"
+    text = (
         "**The initial weights, which the paper does not state, change the test accuracy by up to "
-        f"{widest:.0f} points.** "
-        f"ResNet-20 with sigmoid, {conditions(RESNET20)}: over {len(gains)} initial weights the test accuracy goes "
-        f"{range_of(spans['BatchNorm'])} with BatchNorm and {range_of(spans['POP-Norm'])} with POP-Norm. With equal "
-        f"weights POP-Norm differs by {fmean(gains):+.1f} points on average ({min(gains):+.1f} to {max(gains):+.1f}).",
-        WIDTH,
+        f"{widest:.0f} points.** {conditions(RESNET20)}, {count} initial weights, each for both norms. The narrow "
+        "VGG16 has a quarter of the channels. Test accuracy over the weights, and POP-Norm's gain with equal weights, "
+        "on average (range):"
     )
+    return f"{textwrap.fill(text, WIDTH)}\n\n{weights_table(found)}"
 
 
-def vgg_finding() -> str:
-    """The same in a network without shortcuts, where it is recorded."""
-    spans, gains = over_weights(VGG16)
-    if not gains:
-        return "In VGG16 nothing is recorded yet."
-    return textwrap.fill(
-        f"**In a VGG16 with a quarter of the channels, POP-Norm differs from BatchNorm by {fmean(gains):+.1f} points "
-        f"on average** ({min(gains):+.1f} to {max(gains):+.1f}) with sigmoid and equal initial weights, over "
-        f"{len(gains)} initial weights, {conditions(VGG16)}: BatchNorm "
-        f"{range_of(spans['BatchNorm'])}, POP-Norm {range_of(spans['POP-Norm'])}.",
-        WIDTH,
-    )
+def weights_table(found: dict[tuple[str, str], OverWeights]) -> str:
+    head = "| network | activation | BatchNorm | POP-Norm | POP-Norm's gain, points |\n|---|---|---:|---:|---:|"
+    lines = [
+        f"| {network} | {act.lower()} | {' | '.join(range_of(one.spans[norm]) for norm in NORMS)} | "
+        f"{fmean(one.gains):+.1f} ({min(one.gains):+.1f} to {max(one.gains):+.1f}) |"
+        for (network, act), one in found.items()
+    ]
+    return "\n".join([head, *lines])
 
 
-def over_weights(study: Study = RESNET20) -> tuple[dict[str, list[float]], list[float]]:
-    """By norm the test accuracies with sigmoid over the initial weights that both have, and POP-Norm's gains."""
-    scores = {norm: by_weights(study, norm) for norm in NORMS}
+def over_weights(study: Study = RESNET20, act: str = "Sigmoid") -> OverWeights:
+    scores = {norm: by_weights(study, act, norm) for norm in NORMS}
     shared = [weights for weights in scores["BatchNorm"] if weights in scores["POP-Norm"]]
     spans = {norm: [found[weights] for weights in shared] for norm, found in scores.items()}
-    return spans, [pop - batch for batch, pop in zip(spans["BatchNorm"], spans["POP-Norm"], strict=True)]
+    gains = [pop - batch for batch, pop in zip(spans["BatchNorm"], spans["POP-Norm"], strict=True)]
+    return OverWeights(spans, gains)
 
 
-def by_weights(study: Study, norm: str) -> dict[str, float]:
-    """Test accuracy with sigmoid by initial weights."""
-    found = {row.rpartition(": "): value for row, value in scores(study, "Sigmoid/test").items()}
+def by_weights(study: Study, act: str, norm: str) -> dict[str, float]:
+    """Test accuracy by initial weights."""
+    found = {row.rpartition(": "): value for row, value in scores(study, f"{act}/test").items()}
     return {row: value for (row, _, of), value in found.items() if of == norm and row.startswith(WEIGHTS)}

@@ -43,4 +43,4 @@ def measured(study: Study) -> list[dict[str, str]]:
 
 
 def range_of(values: list[float]) -> str:
-    return f"from {min(values):.1f} to {max(values):.1f} %"
+    return f"{min(values):.1f} to {max(values):.1f} %"
