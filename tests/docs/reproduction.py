@@ -41,14 +41,23 @@ def page_line(path: Path) -> str:
 def decided_table() -> str:
     """A Markdown table: the claims that the recorded runs decide."""
     rows = [
-        f"| {row['claim']} | {page_link(path)} | **{row['verdict']}** | {row['n']} |"
+        f"| {row['claim']} | {page_link(path)} | **{row['verdict']}** | {estimate(row)} | {row['n']} |"
         for path in sorted(FOLDER.glob("reproduce-*.csv"))
         for row in records(path)
         if row["claim"] and row["verdict"] != UNDECIDED
     ]
     if not rows:
         return "None yet."
-    return "\n".join(["| claim | page | verdict on these schedules | n |", "|---|---|---|---:|", *rows])
+    head = "| claim | page | verdict on these schedules | measured (95 % interval) | n |\n|---|---|---|---|---:|"
+    return "\n".join([head, *rows])
+
+
+def estimate(row: dict[str, str]) -> str:
+    """Differences of accuracies in points, ratios as they are."""
+    value, low, high = (float(row[name]) for name in ("estimate", "low", "high"))
+    if row["test"].startswith("ratio"):
+        return f"ratio {value:.3f} ({low:.3f} to {high:.3f})"
+    return f"{100 * value:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})"
 
 
 def page_link(path: Path) -> str:
@@ -70,8 +79,8 @@ def readme_findings() -> str:
         f"{'; '.join(found)}.",
         f"**Early in training with sigmoid** ({measured(RESNET20)[0]['schedule']}), the initial weights, which the "
         f"paper does not state, take BatchNorm from {range_of(resnet20.spans['BatchNorm'])} in ResNet-20. With equal "
-        f"weights POP-Norm adds {fmean(resnet20.gains):.1f} points there and {fmean(vgg16.gains):.1f} in a narrow VGG16; "
-        f"with each norm's best settings, on fresh seeds, {' and '.join(at_best)}.",
+        f"weights POP-Norm adds {fmean(resnet20.gains):.1f} points there and {fmean(vgg16.gains):.1f} in a narrow "
+        f"VGG16; with each norm's best settings, on fresh seeds, {' and '.join(at_best)}.",
         f"**AugNorm on MUTAG**: {len(graphs)} scores are reproduced to within {farthest(graphs):.1f} points, "
         f"n={graphs[0]['n']} folds.",
     ]

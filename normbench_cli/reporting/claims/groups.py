@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from normbench_cli.reporting.claims.best import best_pairs
-from normbench_cli.reporting.claims.judgement import LEVEL, Judgement, Verdict, undecided, within
+from normbench_cli.reporting.claims.judgement import LEVEL, Estimate, Judgement, Verdict, claimed, undecided, within
 from normbench_cli.reporting.claims.pairs import block_of, pairs
 from normbench_cli.reporting.statistics import Comparison, compare_paired, holm
 from normbench_cli.suites import Claim
@@ -35,7 +35,9 @@ def bounded(frame: pd.DataFrame, claim: Claim, least: float, most: float) -> Jud
         return undecided(NO_PAIRS)
     compared = compare_paired(found["a"].tolist(), found["b"].tolist())
     verdict = within(compared.low, compared.high, least, most)
-    return Judgement(supported(verdict, [compared]), described(compared) + chosen, compared.n)
+    text = f"{described(compared)}; {claimed(least, most)}{chosen}"
+    estimate = Estimate(compared.difference, compared.low, compared.high)
+    return Judgement(supported(verdict, [compared]), text, compared.n, estimate)
 
 
 def ratio(frame: pd.DataFrame, claim: Claim) -> Judgement:
@@ -45,11 +47,12 @@ def ratio(frame: pd.DataFrame, claim: Claim) -> Judgement:
     if found.empty:
         return undecided(NO_PAIRS)
     compared = compare_paired(np.log(found["a"]).tolist(), np.log(found["b"]).tolist())
-    low, high = math.exp(compared.low), math.exp(compared.high)
-    verdict = within(low, high, claim.bounds.get("least", 0.0), claim.bounds.get("most", math.inf))
-    text = f"ratio {math.exp(compared.difference):.4g}"
-    text += " (one pair)" if compared.n == 1 else f", 95 % interval {interval(low, high)}"
-    return Judgement(supported(verdict, [compared]), text + chosen, compared.n)
+    estimate = Estimate(*(math.exp(number) for number in (compared.difference, compared.low, compared.high)))
+    least, most = claim.bounds.get("least", -math.inf), claim.bounds.get("most", math.inf)
+    verdict = within(estimate.low, estimate.high, least, most)
+    shown = " (one pair)" if compared.n == 1 else f", 95 % interval {interval(estimate.low, estimate.high)}"
+    text = f"ratio {estimate.value:.4g}{shown}; {claimed(least, most)}{chosen}"
+    return Judgement(supported(verdict, [compared]), text, compared.n, estimate)
 
 
 def pairs_of(frame: pd.DataFrame, claim: Claim) -> tuple[pd.DataFrame, str]:

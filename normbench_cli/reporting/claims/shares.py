@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest, spearmanr
 
-from normbench_cli.reporting.claims.judgement import LEVEL, Judgement, Verdict, undecided, within
+from normbench_cli.reporting.claims.judgement import LEVEL, Estimate, Judgement, Verdict, undecided, within
 from normbench_cli.reporting.claims.pairs import block_of
 from normbench_cli.suites import Claim
 
@@ -30,7 +30,8 @@ def judged_share(hits: int, n: int, least: float, of: str) -> Judgement:
     """Compare Wilson's 95 % interval of a share with the claimed minimum."""
     found = binomtest(hits, n).proportion_ci(0.95, method="wilson")
     text = f"{hits} of {n} {of}, 95 % interval {found.low:.0%} to {found.high:.0%}, claimed at least {least:.0%}"
-    return Judgement(within(found.low, found.high, least, math.inf), text, n)
+    estimate = Estimate(hits / n, found.low, found.high)
+    return Judgement(within(found.low, found.high, least, math.inf), text, n, estimate)
 
 
 def monotone(frame: pd.DataFrame, claim: Claim) -> Judgement:

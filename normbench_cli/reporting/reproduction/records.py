@@ -49,6 +49,7 @@ def records_of(suite: Suite, rows: Sequence[Row], scale: Scale, times: RunTimes)
 
 def claim_records(judged: Sequence[tuple[Claim, Judgement]], scale: Scale) -> Iterator[dict[str, Any]]:
     for claim, found in judged:
+        estimate = found.estimate or (None, None, None)
         yield {
             "suite": " ".join(claim.suites),
             "metric": claim.metric,
@@ -58,6 +59,7 @@ def claim_records(judged: Sequence[tuple[Claim, Judgement]], scale: Scale) -> It
             "claim": claim.text,
             "place": claim.place,
             "verdict": found.verdict,
+            **dict(zip(("estimate", "low", "high"), estimate, strict=True)),
             "test": found.test,
             "n": found.n,
         }

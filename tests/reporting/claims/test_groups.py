@@ -72,6 +72,25 @@ def test_a_claim_is_decided_by_its_interval(asked: Claim, gains: dict[str, float
     assert "95 % interval" in found.test
 
 
+@pytest.mark.parametrize(
+    ("test", "bounds", "claimed", "value"),
+    [
+        ("difference", {"least": 0.0}, "claimed above 0", 0.1),
+        ("difference", {"least": 0.06, "most": 0.08}, "claimed 0.06 to 0.08", 0.1),
+        ("equal", {"margin": 0.01}, "claimed -0.01 to 0.01", 0.1),
+        ("ratio", {"most": 1.0}, "claimed below 1", 1.125),
+    ],
+)
+def test_an_estimate_is_between_its_limits_and_the_claimed_bounds_are_named(
+    test: str, bounds: dict[str, float], claimed: str, value: float
+) -> None:
+    found = judge(claim(test, POP, BN, **bounds), frame({"popnorm": 0.1, "batchnorm": 0}))
+    assert claimed in found.test
+    assert found.estimate is not None
+    assert found.estimate.low < found.estimate.value < found.estimate.high
+    assert found.estimate.value == pytest.approx(value, abs=0.01)
+
+
 @pytest.mark.parametrize(("asked", "gains"), [(asked, gains) for asked, gains, _ in CASES], ids=range(len(CASES)))
 @pytest.mark.parametrize("seeds", [1, 5])
 def test_few_seeds_decide_nothing(asked: Claim, gains: dict[str, float], seeds: int) -> None:
