@@ -53,7 +53,9 @@ def decided_table() -> str:
 
 
 def estimate(row: dict[str, str]) -> str:
-    """Differences of accuracies in points, ratios as they are."""
+    """Differences of accuracies in points, ratios as they are; claims about an order have none."""
+    if not row["estimate"]:
+        return "-"
     value, low, high = (float(row[name]) for name in ("estimate", "low", "high"))
     if row["test"].startswith("ratio"):
         return f"ratio {value:.3f} ({low:.3f} to {high:.3f})"
